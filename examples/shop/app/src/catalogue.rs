@@ -17,8 +17,6 @@ pub(crate) struct Product {
     pub(crate) category: &'static str,
     pub(crate) price: Pence,
     pub(crate) about: &'static str,
-    /// The picture's emoji; decoration only.
-    pub(crate) picture: &'static str,
     pub(crate) sizes: &'static [&'static str],
     pub(crate) colours: &'static [&'static str],
     pub(crate) in_stock: bool,
@@ -28,6 +26,13 @@ impl Product {
     /// Whether the visitor must go to the product's own page to choose something.
     pub(crate) fn has_options(&self) -> bool {
         !self.sizes.is_empty() || !self.colours.is_empty()
+    }
+
+    /// The colour of the drawn picture, in degrees: decoration, but always the same.
+    pub(crate) fn hue(&self) -> u32 {
+        self.slug
+            .bytes()
+            .fold(0, |hue, byte| (hue * 31 + u32::from(byte)) % 360)
     }
 }
 
@@ -134,7 +139,6 @@ const PLAIN: Product = Product {
     category: "",
     price: Pence(0),
     about: "",
-    picture: "",
     sizes: &[],
     colours: &[],
     in_stock: true,
@@ -147,7 +151,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "footwear",
         price: Pence::pounds(89),
         about: "Light shoes with a deep tread for muddy paths.",
-        picture: "👟",
         sizes: SHOE_SIZES,
         colours: &["Slate Grey", "Forest Green", "Sunset Orange"],
         ..PLAIN
@@ -158,7 +161,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "footwear",
         price: Pence::pounds(79),
         about: "Cushioned shoes for tarmac and long evenings.",
-        picture: "🏃",
         sizes: SHOE_SIZES,
         colours: &["Slate Grey", "Sky Blue"],
         ..PLAIN
@@ -169,7 +171,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "footwear",
         price: Pence::pounds(139),
         about: "Full-grain leather with a stiff sole, made for scree.",
-        picture: "🥾",
         sizes: SHOE_SIZES,
         ..PLAIN
     },
@@ -179,7 +180,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "footwear",
         price: Pence::pounds(34),
         about: "For the evening, when the boots come off.",
-        picture: "🩴",
         sizes: SHOE_SIZES,
         in_stock: false,
         ..PLAIN
@@ -190,7 +190,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "clothing",
         price: Pence::pounds(14),
         about: "Merino with a padded heel. One size fits all.",
-        picture: "🧦",
         ..PLAIN
     },
     Product {
@@ -199,7 +198,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "clothing",
         price: Pence::pounds(6),
         about: "Plain, soft and cheap.",
-        picture: "🧦",
         ..PLAIN
     },
     Product {
@@ -208,7 +206,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "clothing",
         price: Pence::pounds(95),
         about: "Three layers, taped seams and a hood that stays up.",
-        picture: "🧥",
         sizes: BODY_SIZES,
         colours: &["Midnight Blue", "Forest Green", "Signal Red"],
         ..PLAIN
@@ -219,7 +216,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "clothing",
         price: Pence::pounds(65),
         about: "Warm when damp, small when packed.",
-        picture: "🧥",
         sizes: BODY_SIZES,
         ..PLAIN
     },
@@ -229,7 +225,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "clothing",
         price: Pence::pounds(22),
         about: "A wide brim and a cord for windy ridges.",
-        picture: "👒",
         ..PLAIN
     },
     Product {
@@ -238,7 +233,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "packs",
         price: Pence::pounds(110),
         about: "Forty litres, for a weekend above the tree line.",
-        picture: "🎒",
         colours: &["Slate Grey", "Signal Red"],
         ..PLAIN
     },
@@ -248,7 +242,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "packs",
         price: Pence::pounds(48),
         about: "Eighteen litres: lunch, a layer and a map.",
-        picture: "🎒",
         ..PLAIN
     },
     Product {
@@ -257,7 +250,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "packs",
         price: Pence::pounds(18),
         about: "Roll the top three times and it floats.",
-        picture: "👝",
         ..PLAIN
     },
     Product {
@@ -266,7 +258,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "packs",
         price: Pence::pounds(55),
         about: "A folding pair with cork grips.",
-        picture: "🥢",
         ..PLAIN
     },
     Product {
@@ -275,7 +266,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "camp",
         price: Pence(950),
         about: "Chips with honour. Dishwasher safe.",
-        picture: "☕",
         ..PLAIN
     },
     Product {
@@ -284,7 +274,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "camp",
         price: Pence::pounds(42),
         about: "Boils a litre in four minutes.",
-        picture: "🔥",
         ..PLAIN
     },
     Product {
@@ -293,7 +282,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "camp",
         price: Pence::pounds(38),
         about: "Nine hundred millilitres, with a lid.",
-        picture: "🍲",
         ..PLAIN
     },
     Product {
@@ -302,7 +290,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "camp",
         price: Pence::pounds(27),
         about: "Red light for maps, white light for everything else.",
-        picture: "🔦",
         ..PLAIN
     },
     Product {
@@ -311,7 +298,6 @@ pub(crate) const PRODUCTS: [Product; 18] = [
         category: "camp",
         price: Pence::pounds(210),
         about: "Two doors, two porches, under two kilos.",
-        picture: "⛺",
         in_stock: false,
         ..PLAIN
     },

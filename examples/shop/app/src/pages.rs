@@ -13,7 +13,7 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 19] = templates![
+const TEMPLATES: [(&str, &str); 20] = templates![
     "account.html",
     "address-new.html",
     "addresses.html",
@@ -31,6 +31,7 @@ const TEMPLATES: [(&str, &str); 19] = templates![
     "missing.html",
     "order.html",
     "orders.html",
+    "picture.html",
     "product.html",
     "stores.html",
 ];
@@ -85,7 +86,7 @@ pub(crate) fn product(product: &Product) -> Value {
         name => product.name,
         price => product.price.to_string(),
         about => product.about,
-        picture => product.picture,
+        hue => product.hue(),
         sizes => product.sizes,
         colours => product.colours,
         in_stock => product.in_stock,

@@ -34,7 +34,6 @@ pub(super) fn line(line: &Line) -> Value {
         id => line.id,
         slug => line.product.slug,
         name => line.product.name,
-        picture => line.product.picture,
         options => line.options,
         quantity => line.quantity,
         price => line.product.price.to_string(),
