@@ -1,1 +1,10 @@
-//! muster-providers
+//! What a node rents: browsers and models. Also the one way to start a child process.
+//!
+//! Seams: [`browser::BrowserProvider`] and [`model::ModelClient`]. To add a vendor, implement the
+//! trait in a file of its own and list it where the node builds its providers.
+//! [`child`] starts processes in groups that a supervisor reaps, whatever kills us.
+#![warn(missing_docs)]
+
+pub mod browser;
+pub mod child;
+pub mod model;

@@ -1,0 +1,148 @@
+//! Language models. A client speaks one vendor's wire; tool schemas are opaque JSON here.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// A request to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelRequest {
+    /// The rules; a stable prefix for the vendor's prompt cache.
+    pub system: String,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// Tools offered; empty = plain text.
+    pub tools: Vec<Tool>,
+    /// Whether the answer must be a tool call.
+    pub force_tool: bool,
+    /// Most tokens of the answer.
+    pub max_output_tokens: u32,
+    /// From now; the client's own retries are inside it.
+    pub timeout: Duration,
+}
+
+/// One turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// From us.
+    User {
+        /// The text.
+        text: String,
+    },
+    /// From the model.
+    Assistant {
+        /// The text, maybe empty.
+        text: String,
+        /// Its calls.
+        calls: Vec<ToolCall>,
+    },
+    /// The result of a call.
+    ToolResult {
+        /// The call's id.
+        call_id: String,
+        /// One text.
+        text: String,
+    },
+}
+
+/// A tool as the model sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its input, closed.
+    pub schema: serde_json::Value,
+}
+
+/// A call that the model proposes; nothing is checked yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique in the conversation.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// Its input as JSON text, as the vendor sent it.
+    pub input: String,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelReply {
+    /// Text, maybe empty.
+    pub text: String,
+    /// Calls, in order.
+    pub calls: Vec<ToolCall>,
+    /// What it used, as the vendor says.
+    pub usage: TokenUsage,
+    /// HTTP requests that were sent, retries included.
+    pub requests: u32,
+}
+
+/// Tokens of one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenUsage {
+    /// Input, cached included.
+    pub input: u64,
+    /// Of these, read from the vendor's prompt cache.
+    pub cached: u64,
+    /// Output.
+    pub output: u64,
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// E.g. `openai-compatible`.
+    pub provider: &'static str,
+    /// The model's name at the vendor.
+    pub model: String,
+}
+
+/// Why there is no answer. Messages hold no key and no address with credentials.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The vendor could not be reached or failed, after the client's own retries.
+    #[error("model {model} did not answer after {requests} requests: {reason}")]
+    ProviderFailed {
+        /// The model.
+        model: String,
+        /// HTTP requests sent.
+        requests: u32,
+        /// Status or socket error.
+        reason: String,
+    },
+    /// The prompt is over the model's window.
+    #[error("the prompt is over the window of {model}")]
+    ContextOverflow {
+        /// The model.
+        model: String,
+    },
+    /// The vendor refused the key or the model's name.
+    #[error("model {model} is refused by its vendor ({reason}); check the key's environment variable and the model's name in muster.toml")]
+    Refused {
+        /// The model.
+        model: String,
+        /// Status line.
+        reason: String,
+    },
+    /// The vendor's answer is not of its own format.
+    #[error("model {model} answered what can't be read: {reason}")]
+    Malformed {
+        /// The model.
+        model: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// One model at one vendor.
+#[async_trait]
+pub trait ModelClient: Send + Sync {
+    /// One answer. Bounded transport retries stay inside.
+    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, ModelError>;
+    /// Who answers.
+    fn info(&self) -> ModelInfo;
+}

@@ -1,0 +1,315 @@
+//! `muster.toml`, and [`RunSpec`]: the part of it that nodes need, with everything resolved.
+//!
+//! Keys are kebab-case; a bare number has its unit in its name; an unknown key is refused with
+//! the nearest one. History of [`SPEC_SCHEMA`]: 1 = first.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of [`RunSpec`].
+pub const SPEC_SCHEMA: u32 = 1;
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Config {
+    /// Who this is.
+    pub project: Project,
+    /// Which files hold tests.
+    #[serde(default)]
+    pub tests: Tests,
+    /// What else nodes get.
+    #[serde(default)]
+    pub bundle: BundleConfig,
+    /// At least one, by name.
+    pub targets: BTreeMap<String, Target>,
+    /// By name; `default` always exists.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Agent>,
+    /// Recordings.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Times.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+    /// Retries of a failed test; none = 1 when `CI` is set, else 0; at most 10.
+    #[serde(default)]
+    pub retries: Option<u32>,
+    /// Where the node finds each secret.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// Where browsers come from.
+    #[serde(default)]
+    pub browser: Browser,
+}
+
+/// `[project]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Project {
+    /// 1 to 256 characters; part of every recording's key.
+    pub id: String,
+}
+
+/// `[tests]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Tests {
+    /// Globs; `!` in front excludes.
+    pub include: Vec<String>,
+}
+
+impl Default for Tests {
+    fn default() -> Self {
+        Self { include: vec!["tests/**/*.e2e.ts".to_owned()] }
+    }
+}
+
+/// `[bundle]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct BundleConfig {
+    /// Globs of further files.
+    pub include: Vec<String>,
+}
+
+/// `[targets.NAME]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Target {
+    /// The app under test.
+    pub app: App,
+}
+
+/// `[targets.NAME.app]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct App {
+    /// `http` or `https`; with a literal loopback host and port 0 a free port is chosen, and
+    /// `{port}` in `command` expands to it.
+    pub url: String,
+    /// What the app is, where its address changes; part of every recording's key. None = the
+    /// address without its port if it is a loopback one, else the address.
+    #[serde(default)]
+    pub identity: Option<String>,
+    /// How to start it, once per run.
+    #[serde(default)]
+    pub command: Option<AppCommand>,
+}
+
+/// `[targets.NAME.app.command]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AppCommand {
+    /// The program; `muster` means this binary. No shell.
+    pub program: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Relative to the project; none = the project.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Added to `PATH`, `HOME` and the temporary directory's variables; nothing else is inherited.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Path or address that answers 200–499 when the app is ready; none = the app's address.
+    #[serde(default)]
+    pub ready: Option<String>,
+    /// Milliseconds.
+    #[serde(default = "startup_timeout")]
+    pub startup_timeout_ms: u64,
+    /// Milliseconds from SIGTERM to SIGKILL.
+    #[serde(default = "shutdown_timeout")]
+    pub shutdown_timeout_ms: u64,
+}
+
+fn startup_timeout() -> u64 {
+    60_000
+}
+
+fn shutdown_timeout() -> u64 {
+    10_000
+}
+
+/// `[agents.NAME]`; nothing is inherited between agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Agent {
+    /// Who decides.
+    pub executor: ExecutorKind,
+    /// The model of an `agent` executor.
+    pub model: Option<Model>,
+    /// The model of judgments; none = `model`.
+    pub judge: Option<Model>,
+    /// The app's vocabulary, at most 16384 bytes; reaches models; part of the recording's key.
+    pub context: String,
+    /// Most actions of one goal, 1 to 100.
+    pub max_steps: u32,
+    /// Most model calls, or decisions, of one goal, 1 to 100.
+    pub max_model_calls: u32,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            executor: ExecutorKind::Decision,
+            model: None,
+            judge: None,
+            context: String::new(),
+            max_steps: 25,
+            max_model_calls: 25,
+        }
+    }
+}
+
+/// Kinds of executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExecutorKind {
+    /// A language model in a tool loop.
+    Agent,
+    /// Choices only; today by the built-in keyless decider.
+    Decision,
+    /// Ends the run as soon as it is asked: for proving that everything replays.
+    Abort,
+}
+
+impl ExecutorKind {
+    /// As it is written in `muster.toml`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ExecutorKind::Agent => "agent",
+            ExecutorKind::Decision => "decision",
+            ExecutorKind::Abort => "abort",
+        }
+    }
+}
+
+/// A model at an OpenAI-compatible address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Model {
+    /// The vendor's name of it.
+    pub name: String,
+    /// E.g. `https://api.example.com/v1`.
+    pub base_url: String,
+    /// The node's environment variable that holds the key; none = no key.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+/// `[cache]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Cache {
+    /// None = read-write locally, read-only when `CI` is set.
+    pub mode: Option<CacheSetting>,
+    /// Relative to the project.
+    pub dir: String,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { mode: None, dir: ".muster/cache".to_owned() }
+    }
+}
+
+/// Modes of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheSetting {
+    /// Replays and records.
+    ReadWrite,
+    /// Replays.
+    ReadOnly,
+    /// Neither.
+    Off,
+}
+
+/// `[timeouts]`, milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// One attempt: `beforeEach` and body.
+    pub test_ms: u64,
+    /// One action.
+    pub action_ms: u64,
+    /// One check.
+    pub assertion_ms: u64,
+    /// One navigation.
+    pub navigation_ms: u64,
+    /// Each `afterEach`.
+    pub cleanup_ms: u64,
+    /// One goal.
+    pub step_ms: u64,
+    /// One judgment.
+    pub judgment_ms: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            test_ms: 120_000,
+            action_ms: 30_000,
+            assertion_ms: 5_000,
+            navigation_ms: 30_000,
+            cleanup_ms: 30_000,
+            step_ms: 120_000,
+            judgment_ms: 30_000,
+        }
+    }
+}
+
+/// `[secrets.NAME]`: where the node finds the value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SecretSource {
+    /// An environment variable of the node.
+    pub env: String,
+    /// Whether it is a password: then it may only fill password fields by a goal.
+    #[serde(default)]
+    pub password: bool,
+}
+
+/// `[browser]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Browser {
+    /// The binary; none = the headless shell or Chromium where Debian puts them.
+    pub path: Option<String>,
+    /// A browser that already runs: its DevTools address (`http://` or `ws://`).
+    pub cdp_url: Option<String>,
+    /// Width and height, CSS px; none = 1280×720.
+    pub viewport: Option<(u32, u32)>,
+}
+
+/// What nodes need of the configuration, one blob per run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunSpec {
+    /// [`SPEC_SCHEMA`].
+    pub schema: u32,
+    /// Project id.
+    pub project: String,
+    /// Resolved targets by name.
+    pub targets: BTreeMap<String, TargetSpec>,
+    /// Agents by name, `default` included.
+    pub agents: BTreeMap<String, Agent>,
+    /// Times.
+    pub timeouts: Timeouts,
+    /// Secret sources by name.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// Viewport, CSS px.
+    pub viewport: (u32, u32),
+}
+
+/// A target with its address resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TargetSpec {
+    /// Absolute.
+    pub app_url: String,
+    /// Part of every recording's key.
+    pub app_identity: String,
+}
