@@ -28,7 +28,7 @@ describe('catalogue', () => {
 
   test('a shelf is sorted by price', { tags: ['goal'] }, async ({ app, screen, agent }) => {
     await app.open('/');
-    await agent.act('Open the Packs category, then sort the list by {order}', {
+    await agent.act('Open the Packs category, then sort by {order}', {
       params: { order: 'Price, low to high' },
     });
     await expect(screen.getByRole('heading', 'Packs')).toBeVisible();

@@ -29,7 +29,7 @@ export async function expectDeclined(goal: Promise<unknown>) {
   let outcome = { code: 'none', status: 'passed' };
   try {
     await goal;
-  } catch (error) {
+  } catch (error: any) {
     outcome = { code: error.code, status: error.status };
   }
   expect(outcome).toEqual({ code: 'AUTOMATION_UNSUPPORTED', status: 'blocked' });
