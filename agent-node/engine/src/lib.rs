@@ -1,1 +1,11 @@
-//! muster-engine
+//! The page under test: one seam, [`Page`], and the engine that drives Chromium through DevTools.
+//!
+//! Only this crate links chromiumoxide. What a page holds is told by [`Snapshot`]: raw text, not
+//! yet redacted; only the harness may see it.
+//! Reading order: [`page`], [`snapshot`], then `chromium` and the injected script.
+
+pub mod page;
+pub mod snapshot;
+
+pub use page::{EngineError, Gesture, Location, Page, Travel};
+pub use snapshot::{Found, Node, NodeId, Snapshot, States};

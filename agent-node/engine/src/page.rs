@@ -1,0 +1,147 @@
+//! The seam to a page. Every call ends within its deadline.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use muster_proto::secret::Secret;
+use muster_suite::locator::Locator;
+use muster_suite::op::OptionChoice;
+
+use crate::snapshot::{Found, NodeId, Snapshot};
+
+/// Where a page is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Absolute address; `about:blank` before anything was opened.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+}
+
+/// Moves in history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Travel {
+    /// Loads the same page again.
+    Reload,
+    /// One back.
+    Back,
+    /// One forward.
+    Forward,
+}
+
+/// Text to type: plain, or a secret that no error and no log may print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// As it stands.
+    Plain(String),
+    /// A secret.
+    Secret(Secret),
+}
+
+/// What is done to one element. Trusted input, after the element is attached, visible, stable,
+/// enabled and receives events at its centre.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gesture {
+    /// A primary click.
+    Tap,
+    /// Replaces the field's text.
+    Fill(Input),
+    /// Focuses, then presses.
+    Press(String),
+    /// Puts a checkbox, radio or switch into a state; no-op if it is there.
+    SetChecked(bool),
+    /// Picks an option of a select.
+    Select(OptionChoice),
+    /// Moves the pointer over it.
+    Hover,
+    /// Gives it the focus.
+    Focus,
+    /// Scrolls it into view.
+    ScrollIntoView,
+}
+
+/// Why the page did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The element is gone; says what it was. Nothing was done.
+    #[error("{id} ({was}) is no longer on the page")]
+    NodeStale {
+        /// The id.
+        id: NodeId,
+        /// Role and name when it was last seen.
+        was: String,
+    },
+    /// The element can't take the gesture; nothing was done.
+    #[error("{what} can't be acted on: {why}")]
+    NotActionable {
+        /// Role and name.
+        what: String,
+        /// Hidden, disabled, moving, covered by what.
+        why: String,
+    },
+    /// The gesture began and its end is unknown: it is never repeated.
+    #[error("{what} may have been done: {why}")]
+    MayHaveCommitted {
+        /// Gesture and element.
+        what: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// Time is up; nothing was done.
+    #[error("{what} took longer than {millis} ms")]
+    Timeout {
+        /// What was waited for.
+        what: String,
+        /// The deadline.
+        millis: u64,
+    },
+    /// The address could not be loaded.
+    #[error("{url} did not load: {reason}")]
+    Navigation {
+        /// Without credentials.
+        url: String,
+        /// The browser's error, e.g. `net::ERR_CONNECTION_REFUSED`.
+        reason: String,
+    },
+    /// A bad argument (key, pattern, option).
+    #[error("{0}")]
+    Invalid(String),
+    /// The browser is gone. Fatal for its pages.
+    #[error("the browser died: {0}")]
+    Dead(String),
+}
+
+/// One page in a context of its own.
+#[async_trait]
+pub trait Page: Send + Sync {
+    /// The engine's name, part of every recording's key, e.g. `chromium`.
+    fn engine(&self) -> &'static str;
+    /// Loads an address and waits until its document is complete.
+    async fn goto(&self, url: &str, deadline: Duration) -> Result<(), EngineError>;
+    /// Moves in history and waits likewise.
+    async fn travel(&self, travel: Travel, deadline: Duration) -> Result<(), EngineError>;
+    /// Where it is.
+    async fn location(&self, deadline: Duration) -> Result<Location, EngineError>;
+    /// The visible screen, in one round trip.
+    async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError>;
+    /// Every match, hidden ones included, in document order; `attribute` is read off each.
+    async fn find(
+        &self,
+        locator: &Locator,
+        attribute: Option<&str>,
+        deadline: Duration,
+    ) -> Result<Vec<Found>, EngineError>;
+    /// Does it once, waiting for the element to be ready within the deadline.
+    async fn perform(&self, node: NodeId, gesture: &Gesture, deadline: Duration) -> Result<(), EngineError>;
+    /// Presses a key on whatever has the focus.
+    async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError>;
+    /// Forgets cookies and storage; the page goes blank.
+    async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
+    /// The viewport as PNG.
+    async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError>;
+    /// Messages of dialogs (alert, confirm, prompt) since the last call. Alerts are accepted, the
+    /// rest dismissed, at once.
+    async fn dialogs(&self) -> Vec<String>;
+    /// Closes page and context.
+    async fn close(&self);
+}

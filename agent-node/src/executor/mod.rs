@@ -1,0 +1,43 @@
+//! Who decides: executors reach a verdict on a goal through the harness and nothing else.
+//!
+//! To add one, implement [`Executor`] in a file of its own and name it in
+//! `muster_suite::config::ExecutorKind`; the compiler leads from there.
+
+use async_trait::async_trait;
+use muster_proto::verdict::{Judgment, Verdict};
+use serde_json::Value;
+
+use crate::harness::{Harness, StepError};
+
+/// A goal or statement, as an executor gets it.
+pub struct StepContext<'a> {
+    /// The door.
+    pub harness: &'a dyn Harness,
+    /// The goal, redacted.
+    pub instruction: &'a str,
+    /// Its parameters; a secret stands as `{"kind":"secret","name":…}`.
+    pub params: &'a Value,
+    /// The app's vocabulary.
+    pub agent_context: &'a str,
+    /// Completed earlier steps of the attempt, one line each, oldest first; at most 8192 bytes.
+    pub ledger: &'a str,
+    /// What a replay already did, one line each; must not be done again.
+    pub replayed: &'a [String],
+    /// Why the replay stopped; none = nothing replayed.
+    pub handed_off: Option<&'a str>,
+}
+
+/// Reaches verdicts.
+#[async_trait]
+pub trait Executor: Send + Sync {
+    /// Its name, for recordings and reports.
+    fn name(&self) -> &'static str;
+    /// Its version, for recordings.
+    fn version(&self) -> &'static str;
+    /// Drives the app until the goal is reached, fails or blocks.
+    async fn run_step(&self, context: &StepContext<'_>) -> Result<Verdict, StepError>;
+    /// Judges one statement on the current screen. Not knowing is `Inconclusive`.
+    async fn judge(&self, context: &StepContext<'_>) -> Result<Judgment, StepError>;
+    /// Reads data that fits `schema` off the current screen; none = it is not there.
+    async fn extract(&self, context: &StepContext<'_>, schema: &Value) -> Result<Option<Value>, StepError>;
+}

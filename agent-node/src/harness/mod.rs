@@ -1,0 +1,89 @@
+//! The only door to the page, to models and to secrets.
+//!
+//! Executors and replay hold a `&dyn Harness` for one step and nothing else. What they see is
+//! redacted once, in [`Harness::observe`]; what they ask for is authorized at dispatch, in
+//! [`Harness::perform`]; what they spend is reserved before and counted after.
+
+mod observation;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use muster_engine::NodeId;
+use muster_proto::action::Action;
+use muster_proto::code::ErrorCode;
+use muster_proto::outcome::Problem;
+use muster_providers::model::{ModelReply, ModelRequest};
+use std::sync::Arc;
+
+pub use observation::Observation;
+
+/// Why the harness did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepError {
+    /// Nothing was done: the element is gone or not actionable, or the action breaks a rule. The
+    /// executor may choose something else.
+    Refused {
+        /// ACTION_FAILED, LOCATOR_NOT_FOUND, POLICY_DENIED, …
+        code: ErrorCode,
+        /// What, which, what next; redacted.
+        message: String,
+    },
+    /// It may have been done and is never repeated.
+    Uncertain {
+        /// What went wrong; redacted.
+        message: String,
+    },
+    /// The step is over: budget, deadline, cancellation, a dead browser, a model that does not
+    /// answer. The executor returns this as it is.
+    Stop(Problem),
+}
+
+/// An action that was committed, with the screens around it.
+#[derive(Clone, Debug)]
+pub struct Performed {
+    /// What was done, on ids of `before`.
+    pub action: Action<NodeId>,
+    /// The screen it was chosen on.
+    pub before: Arc<Observation>,
+    /// The screen after it settled.
+    pub after: Arc<Observation>,
+    /// Whether the screen's shape or route differs between the two.
+    pub changed: bool,
+    /// How long it took to settle.
+    pub settled_in: Duration,
+}
+
+/// What is left of a step's budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Actions.
+    pub actions: u32,
+    /// Model calls, or decisions.
+    pub model_calls: u32,
+    /// Until the step's deadline.
+    pub time: Duration,
+}
+
+/// The door, for the length of one step.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// The current screen, redacted; mints a revision.
+    async fn observe(&self) -> Result<Arc<Observation>, StepError>;
+
+    /// Authorizes, does and counts one action on ids of the newest observation, then waits for
+    /// its effect. It is also written into the step's trace, from which a recording is made.
+    async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError>;
+
+    /// Reserves, makes and counts one model call.
+    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError>;
+
+    /// Reserves and counts one decision made without a language model.
+    fn decide(&self) -> Result<(), StepError>;
+
+    /// What is left.
+    fn budget(&self) -> Budget;
+
+    /// Lets `delay` pass, or ends with the step's deadline or cancellation.
+    async fn pause(&self, delay: Duration) -> Result<(), StepError>;
+}
