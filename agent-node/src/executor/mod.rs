@@ -39,9 +39,5 @@ pub trait Executor: Send + Sync {
     /// Judges one statement on the current screen. Not knowing is `Inconclusive`.
     async fn judge(&self, context: &StepContext<'_>) -> Result<Judgment, StepError>;
     /// Reads data that fits `schema` off the current screen; none = it is not there.
-    async fn extract(
-        &self,
-        context: &StepContext<'_>,
-        schema: &Value,
-    ) -> Result<Option<Value>, StepError>;
+    async fn extract(&self, context: &StepContext<'_>, schema: &Value) -> Result<Option<Value>, StepError>;
 }

@@ -27,8 +27,6 @@ impl Observation {
     /// Index of a node's parent in [`Observation::nodes`].
     pub fn parent(&self, index: usize) -> Option<usize> {
         let depth = self.snapshot.nodes.get(index)?.depth;
-        self.snapshot.nodes[..index]
-            .iter()
-            .rposition(|node| node.depth < depth)
+        self.snapshot.nodes[..index].iter().rposition(|node| node.depth < depth)
     }
 }
