@@ -152,7 +152,9 @@ impl Coordinator {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         let Some(main) = self.inner.main.lock().await.take() else { return Ok(()) };
-        match main.await {
+        let ended = main.await;
+        self.inner.runs.close().await;
+        match ended {
             Ok(done) => done.map_err(|error| unavailable(&error)),
             Err(join) => Err(Problem::new(ErrorCode::InternalError, format!("the coordinator broke: {join}"))),
         }
