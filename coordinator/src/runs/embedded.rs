@@ -130,6 +130,15 @@ impl RunStore for EmbeddedRunStore {
         })
         .await
     }
+
+    async fn close(&self) {
+        // Closing a file writes to it.
+        let inner = self.inner.clone();
+        let closed = tokio::task::spawn_blocking(move || inner.handles().clear()).await;
+        if let Err(error) = closed {
+            tracing::warn!(%error, "the runs' files were not closed in order");
+        }
+    }
 }
 
 impl Inner {

@@ -80,6 +80,8 @@ pub trait RunStore: Send + Sync {
     async fn newest(&self, limit: usize) -> Result<Vec<RunId>, RunStoreError>;
     /// Takes over every unfinished run that no other process has, raising its generation.
     async fn take_over(&self) -> Result<Vec<Unfinished>, RunStoreError>;
+    /// Lets go of every log, so that another process can take it over.
+    async fn close(&self);
 }
 
 /// The whole log of a run.

@@ -156,8 +156,9 @@ impl State {
         out.push(Effect::Commit { run: id.clone(), unit: unit.clone(), epoch, result: result.clone() });
         let mode = run.cache_mode();
         out.push(Effect::Settle { run: id.clone(), unit, epoch, result: result.clone(), mode });
-        run.settling.insert(n, Settling { node: Some(node.clone()), token, result });
-        self.release(&node, &id, n);
+        // The slot stays taken until the settlement: what the result means for the run (a stop, the
+        // failure limit) is known before the next lease.
+        run.settling.insert(n, Settling { node: Some(node), token, result });
     }
 
     pub(super) fn settled(
@@ -200,9 +201,10 @@ impl State {
             run.queues.push(n);
         }
         if let Some(node) = node {
+            self.release(&node, id, n);
             out.push(ack(node, &token, Verdict::Accepted, settled));
         }
-        if outcome.stops_run && run.fold.cancelled.is_none() {
+        if outcome.stops_run {
             let problem = outcome.problem.unwrap_or_else(|| {
                 Problem::new(ErrorCode::InternalError, "an attempt asked to stop the run and gave no reason")
             });
@@ -226,7 +228,7 @@ impl State {
         let given_up = !returned && spent >= self.settings.infra_tries;
         let problem = given_up.then(|| {
             let message = format!(
-                "its lease was lost {spent} times, last on node {}: {reason}; see that node's log",
+                "infrastructure failed it {spent} times, the last time on node {}: {reason}; see that node's log",
                 lease.node
             );
             words::to_wire(&Problem::new(ErrorCode::NodeLost, message))

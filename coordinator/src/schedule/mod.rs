@@ -84,7 +84,7 @@ pub struct Offer {
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A run was submitted.
+    /// A run was submitted; its log already holds the plan.
     Submitted { run: RunId, generation: u64, manifest: v1::Manifest },
     /// A run of an earlier process goes on.
     Resumed(Resumed),
@@ -220,7 +220,9 @@ impl State {
         let mut effects = Vec::new();
         let out = &mut effects;
         match event {
-            Event::Submitted { run, generation, manifest } => self.submit(run, generation, manifest, now, out),
+            Event::Submitted { run, generation, manifest } => {
+                self.insert(run, RunFold::plan(manifest), generation, now);
+            }
             Event::Resumed(resumed) => self.resume(resumed, now, out),
             Event::Attached { node, offer, held } => self.attach(node, offer, &held, now, out),
             Event::Detached { node } => self.detach(&node),
@@ -254,22 +256,6 @@ impl State {
         let Some(node) = self.nodes.get(node) else { return Vec::new() };
         let same = node.leases.iter().filter(|(run, n)| self.runs[run].fold.manifest.units[*n].unit_id == unit);
         same.map(|(run, _)| run.clone()).collect()
-    }
-
-    /// Forgets a run that could not be made durable.
-    pub fn forget(&mut self, run: &RunId) {
-        self.runs.remove(run);
-        self.turn.retain(|id| id != run);
-        self.over.retain(|id| id != run);
-        for node in self.nodes.values_mut() {
-            node.leases.retain(|(id, _)| id != run);
-        }
-    }
-
-    fn submit(&mut self, id: RunId, generation: u64, manifest: v1::Manifest, now: Duration, out: &mut Vec<Effect>) {
-        let fact = Fact::Planned(v1::Planned { manifest: Some(manifest.clone()) });
-        out.push(Effect::Fact { run: id.clone(), fact });
-        self.insert(id, RunFold::plan(manifest), generation, now);
     }
 
     fn resume(&mut self, resumed: Resumed, now: Duration, out: &mut Vec<Effect>) {
