@@ -28,7 +28,7 @@ static STRETCH: LazyLock<Regex> = LazyLock::new(|| {
         format!(r"\b{day}\d{{1,2}}(?:st|nd|rd|th)?\.?\s{MONTH}\.?(?:,?\s\d{{4}})?\b"),
         format!(r"\b{MONTH}\.?\s\d{{4}}\b"),
         // 10:42, 10:42:07 pm
-        r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\b\.?)?".to_owned(),
+        r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?(?:[AaPp][Mm]\b|[ap]\.m\.))?".to_owned(),
         // 3 minutes ago, just now, 12 s
         r"\b(?:\d+|an?|one|a few)\s(?:second|sec|minute|min|hour|day|week|month|year)s?\sago\b".to_owned(),
         r"\b[Jj]ust now\b".to_owned(),
