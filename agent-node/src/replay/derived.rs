@@ -3,7 +3,7 @@
 
 use super::route::stored_route;
 use super::template::Piece;
-use super::volatile::stretches;
+use super::volatile::{is_date, stretches};
 use super::wording::{Wording, fold, masked};
 use crate::harness::{Observation, Performed};
 use muster_proto::action::{Action, Typed};
@@ -78,8 +78,7 @@ pub(super) fn derived_text(
         }
         let date = stretches(literal).into_iter().any(|range| {
             let stretch = &literal[range];
-            words(stretch).count() + stretch.matches([':', '-', '/', '.']).count() > 1
-                && !wording.spells(stretch)
+            is_date(stretch) && !wording.spells(stretch)
         });
         if date {
             return Some(Derived::Date);

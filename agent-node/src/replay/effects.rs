@@ -49,10 +49,17 @@ pub(super) fn effects(
     });
     gone.retain(|each| !Held::new(&each.today).on_in_any_state(&end));
 
-    let stable = appeared
-        .iter()
-        .chain(&gone)
-        .any(|each| !each.anchor.shape && (each.new || moved));
+    // News from before the last action may be over by the time a replay is here.
+    let before_last = Screen::new(seen.before_last);
+    let old_news = |each: &Candidate| {
+        each.class == NEWS && !each.alert && Held::new(&each.today).on(&before_last)
+    };
+    if appeared.iter().any(|each| each.new && !old_news(each)) {
+        appeared.retain(|each| !old_news(each));
+    }
+
+    let stable = appeared.iter().any(|each| each.new && !each.anchor.shape)
+        || gone.iter().any(|each| !each.anchor.shape);
     appeared.retain(|each| !(each.anchor.shape && stable) || each.alert);
     gone.retain(|each| !(each.anchor.shape && stable));
 
@@ -67,6 +74,9 @@ pub(super) fn effects(
         gone: chosen(gone),
     }
 }
+
+/// The class of announcements.
+const NEWS: u8 = 0;
 
 struct Candidate {
     /// As it is stored.
@@ -97,7 +107,7 @@ fn candidates(
                 .below(index)
                 .any(|below| label(&screen.nodes()[below]).is_some());
             let class = match () {
-                () if announces(node) => 0,
+                () if announces(node) => NEWS,
                 () if inner => 3,
                 () if node.role == "heading" => 1,
                 () => 2,

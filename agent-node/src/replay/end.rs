@@ -55,7 +55,10 @@ pub fn check_end(recording: &Recording, seen: &Seen<'_>) -> End {
 /// prove anything.
 pub(super) fn reached(recording: &Recording, start: &Observation) -> bool {
     let screen = Screen::new(start);
-    !(recording.appeared.is_empty() && recording.gone.is_empty())
+    // What went from another screen is not on this one; that says nothing.
+    let tells = !recording.appeared.is_empty()
+        || (!recording.gone.is_empty() && on_route(&recording.end_route, &start.location));
+    tells
         && recording
             .appeared
             .iter()

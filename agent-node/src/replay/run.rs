@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_engine::{Node, NodeId};
+use muster_engine::{Node, NodeId, States};
 use muster_proto::action::{Action, Target};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
@@ -402,22 +402,22 @@ fn backoff(last: Duration) -> impl Iterator<Item = Duration> {
 
 /// Whether two screens show the same, wherever it stands and whatever has the focus.
 fn looks_like(a: &Observation, b: &Observation) -> bool {
-    let content = |node: &Node| {
-        let mut states = node.states;
-        states.focused = false;
-        (
-            node.depth,
-            node.role.clone(),
-            node.name.clone(),
-            node.text.clone(),
-            node.value.clone(),
-            states,
-        )
+    let same = |a: &Node, b: &Node| {
+        let focused = |states: States| States {
+            focused: false,
+            ..states
+        };
+        a.depth == b.depth
+            && a.role == b.role
+            && a.name == b.name
+            && a.text == b.text
+            && a.value == b.value
+            && focused(a.states) == focused(b.states)
     };
     a.location == b.location
         && a.nodes().len() == b.nodes().len()
-        && a.nodes()
-            .iter()
-            .zip(b.nodes())
-            .all(|(a, b)| content(a) == content(b))
+        && a.nodes().iter().zip(b.nodes()).all(|(a, b)| same(a, b))
 }
+
+#[cfg(test)]
+mod tests;

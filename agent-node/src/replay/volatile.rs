@@ -90,6 +90,11 @@ pub(super) fn minted_word(word: &str) -> bool {
         || UUID.is_match(word)
 }
 
+/// Whether a stretch is a date, a time or a duration rather than an id.
+pub(super) fn is_date(stretch: &str) -> bool {
+    dated(stretch) || stretch.contains([':', '/', '.', ' '])
+}
+
 /// Whether a stretch made of plain word characters came from one of the date forms.
 fn dated(word: &str) -> bool {
     static DATED: LazyLock<Regex> = LazyLock::new(|| {

@@ -86,7 +86,7 @@ impl Wording {
                 Piece::Literal(literal) => {
                     let mut at = 0;
                     for range in stretches(literal) {
-                        if self.spells(&literal[range.clone()]) {
+                        if self.spells(literal[range.clone()].trim_start_matches('#')) {
                             continue;
                         }
                         out.push_str(&literal[at..range.start]);
