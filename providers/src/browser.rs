@@ -8,7 +8,6 @@ mod devtools;
 mod fixed;
 mod launch;
 mod local;
-mod tail;
 
 use std::time::Duration;
 

@@ -12,6 +12,7 @@ mod folder;
 mod process;
 mod supervise;
 mod supervisor;
+mod tail;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub use folder::TempFolder;
 pub use process::Child;
 pub use supervise::supervise;
 pub use supervisor::Supervisor;
+pub use tail::Tail;
 
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,8 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use url::Url;
 
-use super::tail::Tail;
 use super::{BrowserError, BrowserLease, BrowserProvider, Limits, devtools, launch};
-use crate::child::{Child, Supervisor};
+use crate::child::{Child, Supervisor, Tail};
 
 /// How often we look whether a starting browser has told its port.
 const LOOK: Duration = Duration::from_millis(5);

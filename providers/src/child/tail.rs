@@ -13,14 +13,15 @@ const SHOWN: usize = 5;
 
 /// Drains a stream and keeps its end.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     /// Ends with the stream.
     reader: JoinHandle<()>,
 }
 
 impl Tail {
-    pub(super) fn of(mut stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
+    /// Starts to drain; ends with the stream.
+    pub fn of(mut stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let reader = tokio::spawn({
             let kept = Arc::clone(&kept);
@@ -38,7 +39,7 @@ impl Tail {
     }
 
     /// The last lines, joined by ` | `, once the stream has ended or a second has passed.
-    pub(super) async fn last_lines(self) -> String {
+    pub async fn last_lines(self) -> String {
         // Late words are lost, no more.
         tokio::time::timeout(Duration::from_secs(1), self.reader)
             .await
