@@ -2,8 +2,10 @@
 //!
 //! Only this crate links chromiumoxide. What a page holds is told by [`Snapshot`]: raw text, not
 //! yet redacted; only the harness may see it.
-//! Reading order: [`page`], [`snapshot`], then `chromium` and the injected script.
+//! Reading order: [`page`], [`snapshot`], then `chromium` and the injected script. Rooms above
+//! test against [`fake::FakePage`].
 
+pub mod fake;
 pub mod page;
 pub mod snapshot;
 
