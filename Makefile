@@ -4,10 +4,11 @@ MUSTER := target/debug/muster
 .PHONY: demo demo-wagtail test build lint bench needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
-	@examples/shop/demo.sh $(MUSTER)
+	@examples/demo.sh $(MUSTER) shop 12
 
 demo-wagtail: build ## the same on a real Wagtail
-	@examples/wagtail/demo.sh $(MUSTER)
+	@deploy/install.sh wagtail
+	@examples/demo.sh $(MUSTER) wagtail 4
 
 test: needs ## all tests
 	cargo test --workspace --locked

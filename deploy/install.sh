@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Brings what Muster needs from Debian's packages and says what it does. Does nothing where all is there.
+# Brings what Muster needs from Debian's packages and says what it does. Does nothing where all is
+# there. `install.sh wagtail` also brings what the Wagtail example needs.
 set -euo pipefail
 
 missing=()
@@ -15,6 +16,11 @@ need chromium-headless-shell test -x /usr/lib/chromium/chromium-headless-shell
 need fonts-liberation sh -c 'fc-list 2>/dev/null | grep -qi liberation || test -d /usr/share/fonts/truetype/liberation'
 need jq sh -c 'command -v jq'
 need procps sh -c 'command -v pgrep'
+
+if [ "${1:-}" = wagtail ]; then
+    need python3 sh -c 'command -v python3'
+    need python3-venv python3 -c 'import ensurepip, venv'
+fi
 
 command -v cargo >/dev/null || {
     echo "muster: no cargo on PATH; install the Rust toolchain with rustup, then run this again" >&2
