@@ -5,7 +5,7 @@ set -euo pipefail
 
 muster=$(realpath "$1")
 cd "$(dirname "$0")"
-export SHOP_PASSWORD=${SHOP_PASSWORD:-outdoors-4-all}
+export SHOP_PASSWORD=${SHOP_PASSWORD:-heather-and-gorse}
 mkdir -p .muster
 
 say() { printf '\n== %s\n' "$*"; }

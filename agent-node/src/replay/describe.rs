@@ -28,7 +28,7 @@ pub(super) fn describe_as(screen: &Screen<'_>, id: NodeId, wording: &Wording) ->
     }
     let index = screen.nodes().iter().position(|node| node.id == id)?;
     let node = &screen.nodes()[index];
-    let stored = |text: &str| wording.stored(&clip(text));
+    let stored = |text: &str| wording.stored(clip(text));
 
     let name = stored(&node.name)?;
     // A test id that is minted says nothing in the next run.
@@ -46,7 +46,7 @@ pub(super) fn describe_as(screen: &Screen<'_>, id: NodeId, wording: &Wording) ->
         _ => None,
     };
     let mut target = Target {
-        role: clip(&node.role),
+        role: clip(&node.role).to_owned(),
         name,
         text,
         test_id,

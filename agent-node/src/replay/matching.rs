@@ -3,7 +3,7 @@
 use muster_engine::{Node, NodeId};
 use muster_proto::action::Target;
 
-use super::describe::anonymous;
+use super::line::target_line;
 use super::screen::{Screen, clip, toggle};
 use super::wording::Pattern;
 use crate::harness::Observation;
@@ -56,7 +56,7 @@ pub enum Match {
 /// The row or group around it and a toggle's state are never loosened, twins need the recorded
 /// number, and where something fits exactly but not alone nothing looser is tried.
 pub fn locate(target: &Target, observation: &Observation) -> Match {
-    let what = line(target);
+    let what = target_line(target);
     if observation.snapshot.truncated {
         return Match::NotFound {
             detail: format!("the screen was cut; {what} can't be told from twins"),
@@ -193,12 +193,12 @@ impl<'t> Wanted<'t> {
                 let node = &screen.nodes()[index];
                 // Cheap comparisons first: most nodes fall at the role or the name.
                 node.role == self.target.role
-                    && self.name.matches(&clip(&node.name))
+                    && self.name.matches(clip(&node.name))
                     && test_id(node)
                     && self.placeholder.as_ref().is_none_or(|wanted| {
                         node.placeholder
                             .as_deref()
-                            .is_some_and(|live| wanted.matches(&clip(live)))
+                            .is_some_and(|live| wanted.matches(clip(live)))
                     })
                     && self.content(screen, index)
                     && self.fixed(screen, index)
@@ -229,40 +229,5 @@ impl<'t> Wanted<'t> {
 fn carries(node: &Node, test_id: &Pattern) -> bool {
     node.test_id
         .as_deref()
-        .is_some_and(|live| test_id.matches(&clip(live)))
-}
-
-/// A target in words, e.g. `button "Add" in "Blue mug"`.
-pub(super) fn line(target: &Target) -> String {
-    let role = if target.role.is_empty() {
-        "element"
-    } else {
-        &target.role
-    };
-    let label = [
-        Some(&target.name),
-        Some(&target.text),
-        target.placeholder.as_ref(),
-        target.test_id.as_ref(),
-    ]
-    .into_iter()
-    .flatten()
-    .find(|text| !text.is_empty());
-    let mut line = match label {
-        Some(label) => format!("{role} {label:?}"),
-        None if anonymous(target) => format!("unnamed {role}"),
-        None => role.to_owned(),
-    };
-    if let Some(within) = &target.within {
-        line.push_str(&format!(" in {within:?}"));
-    }
-    match target.checked {
-        Some(true) => line.push_str(" (on)"),
-        Some(false) => line.push_str(" (off)"),
-        None => {}
-    }
-    if let Some(position) = target.position {
-        line.push_str(&format!(" ({} of {})", position.index + 1, position.of));
-    }
-    line
+        .is_some_and(|live| test_id.matches(clip(live)))
 }

@@ -9,16 +9,20 @@
 //! only part that is not pure), [`locate`] (a described element on a live screen), [`check_end`],
 //! [`same_flow`]. Below them: `volatile` (ids, dates and clocks in text), `template` (slots of
 //! `unique()` values), `wording` (how a text is stored and compared), `screen` (rows and groups
-//! around a node), `anchor` (what tells that a goal was reached), `route` (where a screen is).
+//! around a node), `anchor` and `effects` (what tells that a goal was reached), `derived` (values that
+//! the goal does not hold), `route` (where a screen is).
 //!
 //! A new way to find an element is a rung in `matching`; a new reason not to record is a variant
 //! of [`NotRecorded`]; a new kind of minted text is a line in `volatile`. Each changes what old
 //! recordings mean: raise [`POLICY`] with it.
 
 mod anchor;
+mod derived;
 mod describe;
+mod effects;
 mod end;
 mod key;
+mod line;
 mod matching;
 mod open;
 mod record;

@@ -102,9 +102,9 @@ impl<'a> Screen<'a> {
                 .below(index)
                 .filter_map(|below| label(&self.nodes()[below]))
                 .collect();
-            return clip(&words.join(" "));
+            return clip(&words.join(" ")).to_owned();
         }
-        clip(&node.text)
+        clip(&node.text).to_owned()
     }
 
     /// Texts any of which names the nearest row or group around a node; empty = there is none.
@@ -119,7 +119,7 @@ impl<'a> Screen<'a> {
             let keys = if ROWS.contains(&node.role.as_str()) {
                 self.row_keys(at, index)
             } else if GROUPS.contains(&node.role.as_str()) && !node.name.is_empty() {
-                vec![clip(&node.name)]
+                vec![clip(&node.name).to_owned()]
             } else {
                 Vec::new()
             };
@@ -146,13 +146,13 @@ impl<'a> Screen<'a> {
         let first = texts(false).next().or_else(|| texts(true).next());
         // A name of its own, rather than one put together from what the row shows.
         if !name.is_empty() && first.is_none_or(|(_, text)| !name.starts_with(text)) {
-            return vec![clip(name)];
+            return vec![clip(name).to_owned()];
         }
         for controls in [false, true] {
             let mut keys = Vec::new();
             for (index, text) in texts(controls) {
                 if !own.contains(&index) {
-                    keys.push(clip(text));
+                    keys.push(clip(text).to_owned());
                 }
                 if stretches(text).is_empty() {
                     return keys;
@@ -187,9 +187,14 @@ pub(super) fn toggle(node: &Node) -> Option<bool> {
         .or(node.states.expanded.filter(|_| opens))
 }
 
-/// At most [`MAX_TEXT`] characters.
-pub(super) fn clip(text: &str) -> String {
-    text.chars().take(MAX_TEXT).collect()
+/// At most [`MAX_TEXT`] characters of `text`.
+pub(super) fn clip(text: &str) -> &str {
+    if text.len() <= MAX_TEXT {
+        return text;
+    }
+    text.char_indices()
+        .nth(MAX_TEXT)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! `{`, `}` or `%`, so that a parameter's key can't break the syntax.
 
 use muster_proto::action::{Action, Target, Typed};
-use muster_proto::recording::Recording;
+use muster_proto::recording::{Anchor, Recording};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
@@ -258,13 +258,9 @@ pub(super) fn expand(recording: &Recording, template: &Template) -> Result<Recor
     out.start_route = template.expand(&out.start_route)?;
     out.end_route = template.expand(&out.end_route)?;
     for anchor in out.appeared.iter_mut().chain(&mut out.gone) {
-        expand_target(&mut anchor.target, template)?;
-        if let Some(value) = &mut anchor.value {
-            *value = template.expand(value)?;
-        }
+        expand_anchor(anchor, template)?;
     }
     for each in &mut out.actions {
-        each.summary = template.expand(&each.summary)?;
         match &mut each.action {
             Action::Type { target, value } => {
                 expand_target(target, template)?;
@@ -290,8 +286,17 @@ pub(super) fn expand(recording: &Recording, template: &Template) -> Result<Recor
             }
             Action::Back {} => {}
         }
+        each.summary = super::line::action_line(&each.action);
     }
     Ok(out)
+}
+
+pub(super) fn expand_anchor(anchor: &mut Anchor, template: &Template) -> Result<(), String> {
+    expand_target(&mut anchor.target, template)?;
+    if let Some(value) = &mut anchor.value {
+        *value = template.expand(value)?;
+    }
+    Ok(())
 }
 
 pub(super) fn expand_target(target: &mut Target, template: &Template) -> Result<(), String> {

@@ -28,7 +28,7 @@ static STRETCH: LazyLock<Regex> = LazyLock::new(|| {
         format!(r"\b{day}\d{{1,2}}(?:st|nd|rd|th)?\.?\s{MONTH}\.?(?:,?\s\d{{4}})?\b"),
         format!(r"\b{MONTH}\.?\s\d{{4}}\b"),
         // 10:42, 10:42:07 pm
-        r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\b\.?)?".to_owned(),
+        r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?(?:[AaPp][Mm]\b|[ap]\.m\.))?".to_owned(),
         // 3 minutes ago, just now, 12 s
         r"\b(?:\d+|an?|one|a few)\s(?:second|sec|minute|min|hour|day|week|month|year)s?\sago\b".to_owned(),
         r"\b[Jj]ust now\b".to_owned(),
@@ -88,6 +88,11 @@ pub(super) fn minted_word(word: &str) -> bool {
         || (len >= 12 && digits >= 2)
         || KEYED.is_match(word)
         || UUID.is_match(word)
+}
+
+/// Whether a stretch is a date, a time or a duration rather than an id.
+pub(super) fn is_date(stretch: &str) -> bool {
+    dated(stretch) || stretch.contains([':', '/', '.', ' '])
 }
 
 /// Whether a stretch made of plain word characters came from one of the date forms.

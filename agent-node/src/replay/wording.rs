@@ -3,7 +3,6 @@
 //! Stored: `unique()` values become slots, minted ids, dates and clocks become masks, unless the
 //! instruction or a parameter spells them: then they belong to the goal and stay.
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::template::{Collision, OPEN, Piece, Template, texts};
@@ -87,7 +86,7 @@ impl Wording {
                 Piece::Literal(literal) => {
                     let mut at = 0;
                     for range in stretches(literal) {
-                        if self.spells(&literal[range.clone()]) {
+                        if self.spells(literal[range.clone()].trim_start_matches('#')) {
                             continue;
                         }
                         out.push_str(&literal[at..range.start]);
@@ -120,35 +119,55 @@ pub(super) fn fold(text: &str) -> String {
 pub(super) enum Pattern {
     /// Equal, to the letter.
     Plain(String),
-    /// Equal but for masks, each of which stands for one minted stretch.
-    Masked(Regex),
+    /// Equal but for masks between these literals (two or more); each mask stands for one minted
+    /// stretch.
+    Masked(Vec<String>),
 }
 
 impl Pattern {
     pub(super) fn new(stored: &str) -> Self {
-        if !masked(stored) {
-            return Pattern::Plain(stored.to_owned());
-        }
-        let literal: Vec<String> = stored.split(MASK).map(regex::escape).collect();
-        match Regex::new(&format!("^(?s:{})$", literal.join("(.+?)"))) {
-            Ok(regex) => Pattern::Masked(regex),
-            // Too large for the engine: then nothing matches it, which is a hand-off.
-            Err(_) => Pattern::Plain(stored.to_owned()),
+        if masked(stored) {
+            Pattern::Masked(stored.split(MASK).map(str::to_owned).collect())
+        } else {
+            Pattern::Plain(stored.to_owned())
         }
     }
 
     pub(super) fn matches(&self, live: &str) -> bool {
         match self {
             Pattern::Plain(text) => text == live,
-            Pattern::Masked(regex) => regex.captures(live).is_some_and(|found| {
-                found
-                    .iter()
-                    .skip(1)
-                    .flatten()
-                    .all(|stretch| is_minted(stretch.as_str()))
-            }),
+            Pattern::Masked(literals) => match &literals[..] {
+                [first, middle @ .., last] => {
+                    live.starts_with(first.as_str())
+                        && live.ends_with(last.as_str())
+                        && masks_fit(live, first.len(), middle, last)
+                }
+                _ => false,
+            },
         }
     }
+}
+
+/// Whether `live`, from byte `start` on, is a minted stretch, then each of `middle` followed by
+/// one, then `last`.
+fn masks_fit(live: &str, start: usize, middle: &[String], last: &str) -> bool {
+    let mut reached = vec![start];
+    for literal in middle {
+        let mut next: Vec<usize> = Vec::new();
+        for &from in &reached {
+            for (at, _) in live[from..].match_indices(literal.as_str()) {
+                let end = from + at + literal.len();
+                if !next.contains(&end) && is_minted(&live[from..from + at]) {
+                    next.push(end);
+                }
+            }
+        }
+        reached = next;
+    }
+    let end = live.len() - last.len();
+    reached
+        .into_iter()
+        .any(|from| from < end && is_minted(&live[from..end]))
 }
 
 #[cfg(test)]

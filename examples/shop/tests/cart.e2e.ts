@@ -4,9 +4,9 @@ import { putInCart, row } from './support/shop';
 test('a product is added from the list', { tags: ['goal', 'smoke'] }, async ({ app, screen, agent, browser }) => {
   await app.open('/');
   await agent.act('Add the Wool Hiking Socks to the cart and open the cart');
-  await expect(browser).toHaveURL('/cart');
+  await expect(row(screen, 'Wool Hiking Socks').getByTestId('line-total')).toHaveText('£14.00');
   await expect(screen.getByRole('list', 'Cart items').getByRole('listitem')).toHaveCount(1);
-  await expect(row(screen, 'Wool Hiking Socks')).toBeVisible();
+  await expect(browser).toHaveURL('/cart');
 });
 
 describe('a cart with a mug and a hat', () => {

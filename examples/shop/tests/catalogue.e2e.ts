@@ -31,12 +31,12 @@ describe('catalogue', () => {
     await agent.act('Open the Packs category, then sort by {order}', {
       params: { order: 'Price, low to high' },
     });
-    await expect(screen.getByRole('heading', 'Packs')).toBeVisible();
     await expect(screen.getByRole('list', 'Products').getByRole('link')).toHaveText([
       'Waterproof Dry Bag',
       'Day Backpack',
       'Trekking Poles',
       'Ridge Backpack',
     ]);
+    await expect(screen.getByRole('heading', 'Packs')).toBeVisible();
   });
 });
