@@ -66,10 +66,10 @@ pub fn check(
         }
         M::HaveText {
             want: Texts::List(want),
-        } => return list(want, found, expected, Wanted::whole),
+        } => return list(want, found, expected, |want, text| want.whole(text)),
         M::ContainText {
             want: Texts::List(want),
-        } => return list(want, found, expected, Wanted::part),
+        } => return list(want, found, expected, |want, text| want.part(text)),
         _ => {}
     }
     let one = match found {

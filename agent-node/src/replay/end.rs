@@ -150,3 +150,6 @@ fn unknown_alert(recording: &Recording, start: &Screen<'_>, end: &Screen<'_>) ->
         (!before).then_some(says)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -231,3 +231,6 @@ fn carries(node: &Node, test_id: &Pattern) -> bool {
         .as_deref()
         .is_some_and(|live| test_id.matches(clip(live)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -206,3 +206,6 @@ fn at_most(what: &str, text: &str, max: usize) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -271,3 +271,6 @@ fn recorded_action(
         quiet: !performed.changed,
     })
 }
+
+#[cfg(test)]
+mod tests;
