@@ -226,6 +226,7 @@ pub fn view(run_id: &str, facts: &[v1::RunEvent]) -> Option<v1::Run> {
     Some(v1::Run {
         run_id: run_id.to_owned(),
         submitted_at: facts.first().and_then(|fact| fact.at),
+        ended_at: facts.last().filter(|_| fold.last.is_some()).and_then(|fact| fact.at),
         units,
         r#final: fold.last,
         cancelled: fold.cancelled,
