@@ -9,9 +9,9 @@ use muster_proto::v1;
 use muster_proto::v1::coordinator_message::Message;
 use muster_proto::v1::result_ack::Verdict;
 use muster_proto::v1::run_event::Event as Fact;
-use prost::Message as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use prost::Message as _;
 
 use super::{Effect, Event, Offer, Resumed, Settings, State, Token};
 use crate::runs::fold::{Phase, RunFold};
@@ -54,19 +54,51 @@ enum How {
 
 #[derive(Clone, Debug)]
 enum Op {
-    Submit { units: Vec<PlannedUnit>, max_failures: u32 },
+    Submit {
+        units: Vec<PlannedUnit>,
+        max_failures: u32,
+    },
     /// `forgets`: it comes back without what it held.
-    Attach { node: usize, offers: u8, slots: usize, forgets: bool },
-    Detach { node: usize },
-    Beat { node: usize },
-    Finish { node: usize, pick: usize, how: How },
+    Attach {
+        node: usize,
+        offers: u8,
+        slots: usize,
+        forgets: bool,
+    },
+    Detach {
+        node: usize,
+    },
+    Beat {
+        node: usize,
+    },
+    Finish {
+        node: usize,
+        pick: usize,
+        how: How,
+    },
     /// A token that may be long gone, from any node.
-    Stale { node: usize, pick: usize },
-    Unreadable { node: usize, pick: usize },
-    Settle { pick: usize },
-    Drain { node: usize, pick: usize },
-    Cancel { pick: usize, by_condition: bool },
-    Advance { ms: u64 },
+    Stale {
+        node: usize,
+        pick: usize,
+    },
+    Unreadable {
+        node: usize,
+        pick: usize,
+    },
+    Settle {
+        pick: usize,
+    },
+    Drain {
+        node: usize,
+        pick: usize,
+    },
+    Cancel {
+        pick: usize,
+        by_condition: bool,
+    },
+    Advance {
+        ms: u64,
+    },
     Restart,
 }
 
@@ -82,15 +114,22 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(How::Interrupted),
         1 => Just(How::StopsRun),
     ];
-    let unit = (0u8..4, 0u32..3, 0u64..4, prop_oneof![Just(0u64), Just(50)], prop::bool::weighted(0.1)).prop_map(
-        |(needs, retries, expected_ms, timeout_ms, skipped)| PlannedUnit {
-            needs,
-            retries,
-            expected_ms,
-            timeout_ms,
-            skipped,
-        },
-    );
+    let unit = (
+        0u8..4,
+        0u32..3,
+        0u64..4,
+        prop_oneof![Just(0u64), Just(50)],
+        prop::bool::weighted(0.1),
+    )
+        .prop_map(
+            |(needs, retries, expected_ms, timeout_ms, skipped)| PlannedUnit {
+                needs,
+                retries,
+                expected_ms,
+                timeout_ms,
+                skipped,
+            },
+        );
     prop_oneof![
         2 => (vec(unit, 1..6), 0u32..3).prop_map(|(units, max_failures)| Op::Submit { units, max_failures }),
         4 => (node.clone(), 0u8..4, 1usize..4, prop::bool::weighted(0.2))
@@ -135,7 +174,10 @@ struct World {
 }
 
 fn capabilities(mask: u8) -> BTreeSet<String> {
-    let chosen = CAPABILITIES.iter().enumerate().filter(|(n, _)| mask & (1 << n) != 0);
+    let chosen = CAPABILITIES
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| mask & (1 << n) != 0);
     chosen.map(|(_, name)| (*name).to_owned()).collect()
 }
 
@@ -158,7 +200,10 @@ fn result(token: &Token, how: How) -> Vec<u8> {
         run_id: token.run.0.clone(),
         unit_id: token.unit.0.clone(),
         epoch: token.epoch,
-        problem: (!code.is_empty()).then(|| v1::Problem { code: code.to_owned(), ..Default::default() }),
+        problem: (!code.is_empty()).then(|| v1::Problem {
+            code: code.to_owned(),
+            ..Default::default()
+        }),
         stop_run: matches!(how, How::StopsRun),
         ..Default::default()
     };
@@ -186,14 +231,30 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Fact { run, fact } => self.fact(run, fact),
-                Effect::Commit { run, unit, epoch, .. } => {
-                    let lease = self.live.get(&(run.clone(), unit.0.clone())).expect("only a live lease commits");
+                Effect::Commit {
+                    run, unit, epoch, ..
+                } => {
+                    let lease = self
+                        .live
+                        .get(&(run.clone(), unit.0.clone()))
+                        .expect("only a live lease commits");
                     assert_eq!(lease.0, epoch, "a stale result is fenced");
-                    assert!(self.committed.insert((run, unit.0, epoch)), "no result twice");
+                    assert!(
+                        self.committed.insert((run, unit.0, epoch)),
+                        "no result twice"
+                    );
                 }
-                Effect::Settle { run, unit, epoch, result, .. } => self.settling.push((run, unit, epoch, result)),
+                Effect::Settle {
+                    run,
+                    unit,
+                    epoch,
+                    result,
+                    ..
+                } => self.settling.push((run, unit, epoch, result)),
                 Effect::Send { node, message } => self.message(&node, message),
-                Effect::Over { run } => assert!(matches!(self.facts[&run].last(), Some((_, Fact::Final(_))))),
+                Effect::Over { run } => {
+                    assert!(matches!(self.facts[&run].last(), Some((_, Fact::Final(_)))))
+                }
             }
         }
         self.state.wake();
@@ -201,32 +262,67 @@ impl World {
 
     fn fact(&mut self, run: RunId, fact: Fact) {
         let log = self.facts.get_mut(&run).expect("the run was submitted");
-        assert!(!log.iter().any(|(_, fact)| matches!(fact, Fact::Final(_))), "nothing follows the final fact");
+        assert!(
+            !log.iter().any(|(_, fact)| matches!(fact, Fact::Final(_))),
+            "nothing follows the final fact"
+        );
         let before = RunFold::of(log.iter().map(|(_, fact)| fact)).expect("a plan");
         match &fact {
             Fact::Leased(leased) => {
                 let n = before.position(&leased.unit_id).expect("an expected unit");
-                assert_eq!(before.units[n].phase, Phase::Waiting, "leased once at a time");
+                assert_eq!(
+                    before.units[n].phase,
+                    Phase::Waiting,
+                    "leased once at a time"
+                );
                 assert_eq!(leased.epoch, before.units[n].epoch + 1, "epochs only grow");
                 assert_eq!(leased.r#try, before.units[n].tries);
                 let unit = &before.manifest.units[n];
                 assert!(leased.r#try <= unit.retries, "no more retries than allowed");
-                assert!(before.units[n].spent < INFRA_TRIES, "no more infrastructure tries than allowed");
+                assert!(
+                    before.units[n].spent < INFRA_TRIES,
+                    "no more infrastructure tries than allowed"
+                );
                 let node_index: usize = leased.node_id[1..].parse().unwrap();
                 let node = &self.nodes[node_index];
-                assert!(node.connected && !node.draining, "only to nodes that take work");
-                assert!(unit.requires.iter().all(|needs| node.offers.contains(needs)), "capabilities respected");
+                assert!(
+                    node.connected && !node.draining,
+                    "only to nodes that take work"
+                );
+                assert!(
+                    unit.requires
+                        .iter()
+                        .all(|needs| node.offers.contains(needs)),
+                    "capabilities respected"
+                );
                 let id = NodeId(leased.node_id.clone());
-                let busy = self.live.values().filter(|(_, holder)| *holder == id).count();
+                let busy = self
+                    .live
+                    .values()
+                    .filter(|(_, holder)| *holder == id)
+                    .count();
                 assert!(busy < node.slots, "slots respected");
-                self.live.insert((run.clone(), leased.unit_id.clone()), (leased.epoch, id));
+                self.live
+                    .insert((run.clone(), leased.unit_id.clone()), (leased.epoch, id));
             }
             Fact::Committed(committed) => {
-                let n = before.position(&committed.unit_id).expect("an expected unit");
-                assert!(!before.units[n].committed.contains(&committed.epoch), "committed once");
-                assert!(self.committed.contains(&(run.clone(), committed.unit_id.clone(), committed.epoch)));
+                let n = before
+                    .position(&committed.unit_id)
+                    .expect("an expected unit");
+                assert!(
+                    !before.units[n].committed.contains(&committed.epoch),
+                    "committed once"
+                );
+                assert!(self.committed.contains(&(
+                    run.clone(),
+                    committed.unit_id.clone(),
+                    committed.epoch
+                )));
                 let ended_by_stop = before.cancelled.is_some();
-                assert!(ended_by_stop || !matches!(before.units[n].phase, Phase::Ended(_)), "ends once");
+                assert!(
+                    ended_by_stop || !matches!(before.units[n].phase, Phase::Ended(_)),
+                    "ends once"
+                );
                 self.live.remove(&(run.clone(), committed.unit_id.clone()));
             }
             Fact::Expired(expired) => {
@@ -234,11 +330,20 @@ impl World {
             }
             Fact::Fenced(fenced) => {
                 let lease = self.live.get(&(run.clone(), fenced.unit_id.clone()));
-                assert!(lease.is_none_or(|(epoch, node)| *epoch != fenced.epoch || node.0 != fenced.node_id));
+                assert!(
+                    lease.is_none_or(
+                        |(epoch, node)| *epoch != fenced.epoch || node.0 != fenced.node_id
+                    )
+                );
             }
             Fact::Cancelled(_) => {
-                let settling: BTreeSet<_> = self.settling.iter().map(|(run, unit, ..)| (run, &unit.0)).collect();
-                self.live.retain(|(id, unit), _| *id != run || settling.contains(&(id, unit)));
+                let settling: BTreeSet<_> = self
+                    .settling
+                    .iter()
+                    .map(|(run, unit, ..)| (run, &unit.0))
+                    .collect();
+                self.live
+                    .retain(|(id, unit), _| *id != run || settling.contains(&(id, unit)));
             }
             Fact::Final(last) => {
                 self.live.retain(|(id, _), _| *id != run);
@@ -254,7 +359,9 @@ impl World {
                 let green = counts.passed + counts.flaky + counts.skipped == counts.expected;
                 assert!(last.exit_code != 0 || green, "never-run is never green");
             }
-            Fact::Planned(_) | Fact::Progress(_) | Fact::Reset(_) => panic!("the scheduler emits no {fact:?}"),
+            Fact::Planned(_) | Fact::Progress(_) | Fact::Reset(_) => {
+                panic!("the scheduler emits no {fact:?}")
+            }
         }
         log.push((self.generations[&run], fact));
     }
@@ -275,7 +382,11 @@ impl World {
             Message::Revoke(revoke) => revoke.token.into_iter().map(Token::from).collect(),
             Message::ResultAck(ack) => {
                 let token = Token::from(ack.token.clone().unwrap());
-                let committed = self.committed.contains(&(token.run.clone(), token.unit.0.clone(), token.epoch));
+                let committed = self.committed.contains(&(
+                    token.run.clone(),
+                    token.unit.0.clone(),
+                    token.epoch,
+                ));
                 assert!(ack.verdict() == Verdict::Fenced || committed);
                 vec![token]
             }
@@ -286,44 +397,81 @@ impl World {
 
     fn apply(&mut self, op: Op) {
         match op {
-            Op::Submit { units, max_failures } => self.submit(units, max_failures),
-            Op::Attach { node, offers, slots, forgets } => self.attach(node, offers, slots, forgets),
+            Op::Submit {
+                units,
+                max_failures,
+            } => self.submit(units, max_failures),
+            Op::Attach {
+                node,
+                offers,
+                slots,
+                forgets,
+            } => self.attach(node, offers, slots, forgets),
             Op::Detach { node } => {
                 self.nodes[node].connected = false;
-                self.step(Event::Detached { node: node_id(node) });
+                self.step(Event::Detached {
+                    node: node_id(node),
+                });
             }
             Op::Beat { node } => self.beat(node),
             Op::Finish { node, pick, how } => {
                 if let Some(token) = self.pick(node, pick) {
                     let result = result(&token, how);
-                    self.step(Event::Result { node: node_id(node), token, result });
+                    self.step(Event::Result {
+                        node: node_id(node),
+                        token,
+                        result,
+                    });
                 }
             }
             Op::Stale { node, pick } => {
                 if let Some(token) = self.tokens.get(pick).cloned() {
                     let result = result(&token, How::Pass);
-                    self.step(Event::Result { node: node_id(node), token, result });
+                    self.step(Event::Result {
+                        node: node_id(node),
+                        token,
+                        result,
+                    });
                 }
             }
             Op::Unreadable { node, pick } => {
                 if let Some(token) = self.pick(node, pick) {
-                    self.step(Event::Unreadable { node: node_id(node), token, reason: "odd".to_owned() });
+                    self.step(Event::Unreadable {
+                        node: node_id(node),
+                        token,
+                        reason: "odd".to_owned(),
+                    });
                 }
             }
             Op::Settle { pick } => self.settle(pick),
             Op::Drain { node, pick } => {
                 let returned: Vec<_> = self.pick(node, pick).into_iter().collect();
-                self.nodes[node].held.retain(|token| !returned.contains(token));
+                self.nodes[node]
+                    .held
+                    .retain(|token| !returned.contains(token));
                 if self.nodes[node].connected {
                     self.nodes[node].draining = true;
                 }
-                self.step(Event::Drained { node: node_id(node), returned, reason: "leaving".to_owned() });
+                self.step(Event::Drained {
+                    node: node_id(node),
+                    returned,
+                    reason: "leaving".to_owned(),
+                });
             }
             Op::Cancel { pick, by_condition } => {
-                let Some(run) = self.facts.keys().nth(pick).cloned() else { return };
-                let problem = v1::Problem { code: "APP_UNREACHABLE".to_owned(), ..Default::default() };
+                let Some(run) = self.facts.keys().nth(pick).cloned() else {
+                    return;
+                };
+                let problem = v1::Problem {
+                    code: "APP_UNREACHABLE".to_owned(),
+                    ..Default::default()
+                };
                 let problem = by_condition.then_some(problem);
-                self.step(Event::Cancelled { run, reason: "enough".to_owned(), problem });
+                self.step(Event::Cancelled {
+                    run,
+                    reason: "enough".to_owned(),
+                    problem,
+                });
             }
             Op::Advance { ms } => self.advance(Duration::from_millis(ms)),
             Op::Restart => self.restart(),
@@ -338,45 +486,95 @@ impl World {
             requires: capabilities(unit.needs).into_iter().collect(),
             expected_ms: unit.expected_ms,
             timeout_ms: unit.timeout_ms,
-            skip_reason: if unit.skipped { "not today".to_owned() } else { String::new() },
+            skip_reason: if unit.skipped {
+                "not today".to_owned()
+            } else {
+                String::new()
+            },
             ..Default::default()
         });
-        let options = Some(v1::RunOptions { max_failures, ..Default::default() });
-        let manifest = v1::Manifest { units: units.collect(), options, ..Default::default() };
-        let planned = Fact::Planned(v1::Planned { manifest: Some(manifest.clone()) });
+        let options = Some(v1::RunOptions {
+            max_failures,
+            ..Default::default()
+        });
+        let manifest = v1::Manifest {
+            units: units.collect(),
+            options,
+            ..Default::default()
+        };
+        let planned = Fact::Planned(v1::Planned {
+            manifest: Some(manifest.clone()),
+        });
         self.facts.insert(run.clone(), vec![(1, planned)]);
         self.generations.insert(run.clone(), 1);
-        self.step(Event::Submitted { run, generation: 1, manifest });
+        self.step(Event::Submitted {
+            run,
+            generation: 1,
+            manifest,
+        });
     }
 
     fn attach(&mut self, node: usize, offers: u8, slots: usize, forgets: bool) {
         let model = &mut self.nodes[node];
         let offers = capabilities(offers);
-        let held = if forgets { Vec::new() } else { model.held.clone() };
-        *model =
-            NodeModel { connected: true, draining: false, offers: offers.clone(), slots, held: held.clone() };
-        let offer = Offer { capabilities: offers, slots };
-        self.step(Event::Attached { node: node_id(node), offer, held });
+        let held = if forgets {
+            Vec::new()
+        } else {
+            model.held.clone()
+        };
+        *model = NodeModel {
+            connected: true,
+            draining: false,
+            offers: offers.clone(),
+            slots,
+            held: held.clone(),
+        };
+        let offer = Offer {
+            capabilities: offers,
+            slots,
+        };
+        self.step(Event::Attached {
+            node: node_id(node),
+            offer,
+            held,
+        });
     }
 
     fn beat(&mut self, node: usize) {
         if self.nodes[node].connected {
             let held = self.nodes[node].held.clone();
-            self.step(Event::Beat { node: node_id(node), number: 1, held });
+            self.step(Event::Beat {
+                node: node_id(node),
+                number: 1,
+                held,
+            });
         }
     }
 
     fn pick(&self, node: usize, pick: usize) -> Option<Token> {
         let held = &self.nodes[node].held;
-        if self.nodes[node].connected { held.get(pick % held.len().max(1)).cloned() } else { None }
+        if self.nodes[node].connected {
+            held.get(pick % held.len().max(1)).cloned()
+        } else {
+            None
+        }
     }
 
     fn settle(&mut self, pick: usize) {
         if !self.settling.is_empty() {
             let (run, unit, epoch, _) = self.settling[pick % self.settling.len()].clone();
             // The fact is emitted while the commit is still on the list, as in the real loop.
-            let place = self.settling.iter().position(|other| (&other.0, &other.1) == (&run, &unit)).unwrap();
-            self.step(Event::Settled { run, unit, epoch, settled: Vec::new() });
+            let place = self
+                .settling
+                .iter()
+                .position(|other| (&other.0, &other.1) == (&run, &unit))
+                .unwrap();
+            self.step(Event::Settled {
+                run,
+                unit,
+                epoch,
+                settled: Vec::new(),
+            });
             self.settling.remove(place);
         }
     }
@@ -385,7 +583,10 @@ impl World {
         self.now += by;
         self.step(Event::Tick);
         for lease in self.state.runs.values().flat_map(|run| run.leases.values()) {
-            assert!(lease.deadline > self.now, "every lease ends by its deadline");
+            assert!(
+                lease.deadline > self.now,
+                "every lease ends by its deadline"
+            );
         }
     }
 
@@ -399,7 +600,9 @@ impl World {
         }
         for (run, unit, ..) in &settling {
             // Its node is not waited for: nobody knows whether it still waits.
-            self.live.entry((run.clone(), unit.0.clone())).and_modify(|lease| lease.1 = NodeId("past".to_owned()));
+            self.live
+                .entry((run.clone(), unit.0.clone()))
+                .and_modify(|lease| lease.1 = NodeId("past".to_owned()));
         }
         for (run, facts) in self.facts.clone() {
             if matches!(facts.last(), Some((_, Fact::Final(_)))) {
@@ -408,8 +611,15 @@ impl World {
             let generation = self.generations[&run] + 1;
             self.generations.insert(run.clone(), generation);
             let pending = settling.iter().filter(|(id, ..)| *id == run);
-            let pending = pending.map(|(_, unit, epoch, result)| (unit.clone(), *epoch, result.clone())).collect();
-            self.step(Event::Resumed(Resumed { run, generation, facts, pending }));
+            let pending = pending
+                .map(|(_, unit, epoch, result)| (unit.clone(), *epoch, result.clone()))
+                .collect();
+            self.step(Event::Resumed(Resumed {
+                run,
+                generation,
+                facts,
+                pending,
+            }));
         }
     }
 
@@ -417,7 +627,10 @@ impl World {
     fn check_folds(&self) {
         for (id, run) in &self.state.runs {
             let again = RunFold::of(self.facts[id].iter().map(|(_, fact)| fact)).unwrap();
-            assert_eq!(format!("{:?}", run.fold.units), format!("{:?}", again.units));
+            assert_eq!(
+                format!("{:?}", run.fold.units),
+                format!("{:?}", again.units)
+            );
             assert_eq!(run.fold.open(), again.open());
         }
     }
@@ -426,7 +639,10 @@ impl World {
     fn finish(&mut self) {
         for _ in 0..1000 {
             for node in 0..NODES {
-                if !self.nodes[node].connected || self.nodes[node].draining || self.nodes[node].offers.len() < 2 {
+                if !self.nodes[node].connected
+                    || self.nodes[node].draining
+                    || self.nodes[node].offers.len() < 2
+                {
                     self.attach(node, 3, 2, false);
                 }
             }
@@ -438,7 +654,11 @@ impl World {
                 self.beat(node);
                 if let Some(token) = self.pick(node, 0) {
                     let result = result(&token, How::Pass);
-                    self.step(Event::Result { node: node_id(node), token, result });
+                    self.step(Event::Result {
+                        node: node_id(node),
+                        token,
+                        result,
+                    });
                 }
             }
             while !self.settling.is_empty() {
@@ -450,7 +670,9 @@ impl World {
     }
 
     fn over(&self) -> bool {
-        self.facts.values().all(|facts| matches!(facts.last(), Some((_, Fact::Final(_)))))
+        self.facts
+            .values()
+            .all(|facts| matches!(facts.last(), Some((_, Fact::Final(_)))))
     }
 }
 
@@ -488,21 +710,53 @@ fn a_unit_goes_to_another_node_after_its_node_failed_it() {
     let mut world = World::new();
     world.attach(0, 3, 1, false);
     world.attach(1, 3, 1, false);
-    let unit = PlannedUnit { needs: 0, retries: 0, expected_ms: 0, timeout_ms: 0, skipped: false };
+    let unit = PlannedUnit {
+        needs: 0,
+        retries: 0,
+        expected_ms: 0,
+        timeout_ms: 0,
+        skipped: false,
+    };
     world.submit(vec![unit], 0);
-    world.apply(Op::Finish { node: 0, pick: 0, how: How::Infrastructure });
+    world.apply(Op::Finish {
+        node: 0,
+        pick: 0,
+        how: How::Infrastructure,
+    });
     world.settle(0);
-    assert_eq!((world.nodes[0].held.len(), world.nodes[1].held.len()), (0, 1));
+    assert_eq!(
+        (world.nodes[0].held.len(), world.nodes[1].held.len()),
+        (0, 1)
+    );
 }
 
 #[test]
 fn a_large_run_does_not_starve_a_small_one() {
     let mut world = World::new();
-    let unit = PlannedUnit { needs: 0, retries: 0, expected_ms: 9, timeout_ms: 0, skipped: false };
+    let unit = PlannedUnit {
+        needs: 0,
+        retries: 0,
+        expected_ms: 9,
+        timeout_ms: 0,
+        skipped: false,
+    };
     world.submit(vec![unit.clone(); 5], 0);
-    world.submit(vec![PlannedUnit { expected_ms: 1, ..unit }; 2], 0);
+    world.submit(
+        vec![
+            PlannedUnit {
+                expected_ms: 1,
+                ..unit
+            };
+            2
+        ],
+        0,
+    );
     world.attach(0, 0, 4, false);
-    let mut runs: Vec<_> = world.nodes[0].held.iter().map(|token| token.run.as_str()).collect();
+    let mut runs: Vec<_> = world.nodes[0]
+        .held
+        .iter()
+        .map(|token| token.run.as_str())
+        .collect();
     runs.sort_unstable();
     assert_eq!(runs, ["r0", "r0", "r1", "r1"]);
 }
