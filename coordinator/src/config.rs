@@ -73,7 +73,9 @@ impl CoordinatorConfig {
             ));
         }
         if self.infra_tries == 0 {
-            return refuse("0 infrastructure tries would never run anything; use 1 or more".to_owned());
+            return refuse(
+                "0 infrastructure tries would never run anything; use 1 or more".to_owned(),
+            );
         }
         Ok(())
     }

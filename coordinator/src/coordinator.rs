@@ -20,11 +20,11 @@ use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
+use crate::api::MAX_MESSAGE;
 use crate::api::access::Access;
 use crate::api::listen::Listener;
 use crate::api::node::NodeApi;
 use crate::api::run::RunApi;
-use crate::api::MAX_MESSAGE;
 use crate::config::CoordinatorConfig;
 use crate::dispatch::{Dispatch, Loop};
 use crate::runs::embedded::EmbeddedRunStore;
@@ -62,11 +62,22 @@ impl Coordinator {
             )
         })?;
         let runs: Arc<dyn RunStore> = Arc::new(store);
-        let (main, dispatch) = Loop::new(config.clone(), runs.clone()).await.map_err(|error| unavailable(&error))?;
+        let (main, dispatch) = Loop::new(config.clone(), runs.clone())
+            .await
+            .map_err(|error| unavailable(&error))?;
         let stop = CancellationToken::new();
         let main = Mutex::new(Some(tokio::spawn(main.run(stop.clone()))));
-        let inner = Inner { config, runs, dispatch, tasks: TaskTracker::new(), stop, main };
-        Ok(Self { inner: Arc::new(inner) })
+        let inner = Inner {
+            config,
+            runs,
+            dispatch,
+            tasks: TaskTracker::new(),
+            stop,
+            main,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// The four services, without a listener and without access checks.
@@ -87,13 +98,21 @@ impl Coordinator {
         };
         Routes::new(RunServiceServer::new(run).max_decoding_message_size(MAX_MESSAGE))
             .add_service(NodeServiceServer::new(node).max_decoding_message_size(MAX_MESSAGE))
-            .add_service(CacheServiceServer::new(CacheServer::new(inner.config.replay_store.clone())))
-            .add_service(BlobServiceServer::new(BlobServer::new(inner.config.blob_store.clone())))
+            .add_service(CacheServiceServer::new(CacheServer::new(
+                inner.config.replay_store.clone(),
+            )))
+            .add_service(BlobServiceServer::new(BlobServer::new(
+                inner.config.blob_store.clone(),
+            )))
     }
 
     /// Serves a listener until `shutdown`, or until the coordinator closes or can't go on. Open
     /// streams end then; leases outlive them and can be taken up on another listener.
-    pub async fn serve(&self, listener: Listener, shutdown: CancellationToken) -> Result<(), Problem> {
+    pub async fn serve(
+        &self,
+        listener: Listener,
+        shutdown: CancellationToken,
+    ) -> Result<(), Problem> {
         // Also ends when the coordinator does; ending it ends the streams.
         let hang_up = self.inner.stop.child_token();
         let server = Server::builder()
@@ -103,15 +122,25 @@ impl Coordinator {
         let signal = async move { closing.cancelled().await };
         let (path, serving) = match listener {
             Listener::Unix { socket, path } => {
-                let server = server.layer(Access::open(hang_up.clone())).add_routes(self.router());
-                let serving = server.serve_with_incoming_shutdown(UnixListenerStream::new(socket), signal);
+                let server = server
+                    .layer(Access::open(hang_up.clone()))
+                    .add_routes(self.router());
+                let serving =
+                    server.serve_with_incoming_shutdown(UnixListenerStream::new(socket), signal);
                 (Some(path), tokio::spawn(serving))
             }
-            Listener::Tcp { socket, address, token } => {
+            Listener::Tcp {
+                socket,
+                address,
+                token,
+            } => {
                 let access = Access::token(address, &token, hang_up.clone());
                 let server = server.layer(access).add_routes(self.router());
                 let incoming = TcpIncoming::from(socket).with_nodelay(Some(true));
-                (None, tokio::spawn(server.serve_with_incoming_shutdown(incoming, signal)))
+                (
+                    None,
+                    tokio::spawn(server.serve_with_incoming_shutdown(incoming, signal)),
+                )
             }
         };
         let mut serving = serving;
@@ -136,7 +165,10 @@ impl Coordinator {
             std::fs::remove_file(path).unwrap_or_default();
         }
         let broke = |reason: String| {
-            Problem::new(ErrorCode::CoordinatorUnavailable, format!("the listener broke: {reason}"))
+            Problem::new(
+                ErrorCode::CoordinatorUnavailable,
+                format!("the listener broke: {reason}"),
+            )
         };
         match ended {
             Ok(Ok(())) => Ok(()),
@@ -151,12 +183,17 @@ impl Coordinator {
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
-        let Some(main) = self.inner.main.lock().await.take() else { return Ok(()) };
+        let Some(main) = self.inner.main.lock().await.take() else {
+            return Ok(());
+        };
         let ended = main.await;
         self.inner.runs.close().await;
         match ended {
             Ok(done) => done.map_err(|error| unavailable(&error)),
-            Err(join) => Err(Problem::new(ErrorCode::InternalError, format!("the coordinator broke: {join}"))),
+            Err(join) => Err(Problem::new(
+                ErrorCode::InternalError,
+                format!("the coordinator broke: {join}"),
+            )),
         }
     }
 }

@@ -37,12 +37,32 @@ pub(crate) const OUTBOX: usize = 1024;
 
 /// What the services ask of the loop.
 pub(crate) enum Command {
-    Submit { manifest: v1::Manifest, key: String, reply: oneshot::Sender<Result<RunId, RunStoreError>> },
-    Cancel { run: RunId, reason: String, problem: Option<v1::Problem>, reply: oneshot::Sender<()> },
-    Attach { node: NodeId, offer: Offer, held: Vec<Token>, session: Session },
-    Detach { node: NodeId, session: u64 },
+    Submit {
+        manifest: v1::Manifest,
+        key: String,
+        reply: oneshot::Sender<Result<RunId, RunStoreError>>,
+    },
+    Cancel {
+        run: RunId,
+        reason: String,
+        problem: Option<v1::Problem>,
+        reply: oneshot::Sender<()>,
+    },
+    Attach {
+        node: NodeId,
+        offer: Offer,
+        held: Vec<Token>,
+        session: Session,
+    },
+    Detach {
+        node: NodeId,
+        session: u64,
+    },
     Node(Event),
-    Progress { node: NodeId, progress: v1::Progress },
+    Progress {
+        node: NodeId,
+        progress: v1::Progress,
+    },
 }
 
 /// The way to a node.
@@ -121,31 +141,54 @@ impl Loop {
         if this.config.resume {
             this.resume().await?;
         }
-        Ok((this, Dispatch { commands: sender, feeds }))
+        Ok((
+            this,
+            Dispatch {
+                commands: sender,
+                feeds,
+            },
+        ))
     }
 
     async fn resume(&mut self) -> Result<(), RunStoreError> {
         for unfinished in self.runs.take_over().await? {
             let run = unfinished.run;
-            let sequence = |fact: &v1::RunEvent| fact.cursor.as_ref().map_or((0, 0), |c| (c.generation, c.sequence));
+            let sequence = |fact: &v1::RunEvent| {
+                fact.cursor
+                    .as_ref()
+                    .map_or((0, 0), |c| (c.generation, c.sequence))
+            };
             let head = unfinished.facts.last().map_or(0, |fact| sequence(fact).1);
             tracing::info!(muster.run.id = %run, muster.run.generation = unfinished.generation, "run goes on");
-            if let Some(Fact::Planned(v1::Planned { manifest: Some(manifest) })) =
-                unfinished.facts.first().and_then(|fact| fact.event.as_ref())
+            if let Some(Fact::Planned(v1::Planned {
+                manifest: Some(manifest),
+            })) = unfinished
+                .facts
+                .first()
+                .and_then(|fact| fact.event.as_ref())
             {
-                self.spans.open(&run, &manifest.project_id, manifest.units.len());
+                self.spans
+                    .open(&run, &manifest.project_id, manifest.units.len());
             }
             self.feeds.open(&run, head);
             self.generations.insert(run.clone(), unfinished.generation);
-            let facts = unfinished.facts.into_iter().filter_map(|fact| Some((sequence(&fact).0, fact.event?)));
-            let pending = unfinished.pending.into_iter().map(|commit| (commit.unit, commit.epoch, commit.result));
+            let facts = unfinished
+                .facts
+                .into_iter()
+                .filter_map(|fact| Some((sequence(&fact).0, fact.event?)));
+            let pending = unfinished
+                .pending
+                .into_iter()
+                .map(|commit| (commit.unit, commit.epoch, commit.result));
             let resumed = Resumed {
                 run,
                 generation: unfinished.generation,
                 facts: facts.collect(),
                 pending: pending.collect(),
             };
-            let effects = self.state.step(Event::Resumed(resumed), self.start.elapsed());
+            let effects = self
+                .state
+                .step(Event::Resumed(resumed), self.start.elapsed());
             self.perform(effects).await?;
         }
         Ok(())
@@ -203,23 +246,45 @@ impl Loop {
         let mut answers = Vec::new();
         for command in batch.drain(..) {
             let event = match command {
-                Command::Submit { manifest, key, reply } => {
+                Command::Submit {
+                    manifest,
+                    key,
+                    reply,
+                } => {
                     self.perform(std::mem::take(&mut effects)).await?;
                     let answer = self.submit(manifest, &key).await?;
                     reply.send(answer).unwrap_or_default();
                     continue;
                 }
-                Command::Cancel { run, reason, problem, reply } => {
+                Command::Cancel {
+                    run,
+                    reason,
+                    problem,
+                    reply,
+                } => {
                     answers.push(reply);
-                    Event::Cancelled { run, reason, problem }
+                    Event::Cancelled {
+                        run,
+                        reason,
+                        problem,
+                    }
                 }
-                Command::Attach { node, offer, held, session } => {
+                Command::Attach {
+                    node,
+                    offer,
+                    held,
+                    session,
+                } => {
                     self.sessions.insert(node.clone(), session);
                     Event::Attached { node, offer, held }
                 }
                 Command::Detach { node, session } => {
                     // An older stream of a node that has come back already is no news.
-                    if self.sessions.get(&node).is_none_or(|newest| newest.id != session) {
+                    if self
+                        .sessions
+                        .get(&node)
+                        .is_none_or(|newest| newest.id != session)
+                    {
                         continue;
                     }
                     self.sessions.remove(&node);
@@ -255,15 +320,24 @@ impl Loop {
         }
         let run = RunId::generate();
         let (project, units) = (manifest.project_id.clone(), manifest.units.len());
-        let planned = Fact::Planned(v1::Planned { manifest: Some(manifest.clone()) });
-        let first = Batch { facts: vec![event(1, 1, planned)], commits: Vec::new() };
+        let planned = Fact::Planned(v1::Planned {
+            manifest: Some(manifest.clone()),
+        });
+        let first = Batch {
+            facts: vec![event(1, 1, planned)],
+            commits: Vec::new(),
+        };
         if let Err(error) = self.runs.create(&run, key, first).await {
             return Ok(Err(error));
         }
         self.spans.open(&run, &project, units);
         self.feeds.open(&run, 1);
         self.generations.insert(run.clone(), 1);
-        let submitted = Event::Submitted { run: run.clone(), generation: 1, manifest };
+        let submitted = Event::Submitted {
+            run: run.clone(),
+            generation: 1,
+            manifest,
+        };
         let effects = self.state.step(submitted, self.start.elapsed());
         self.perform(effects).await?;
         Ok(Ok(run))
@@ -277,15 +351,26 @@ impl Loop {
                 Effect::Fact { run, fact } => {
                     self.spans.note(run, fact);
                     let generation = self.generations.get(run).copied().unwrap_or(1);
-                    let (head, batch) =
-                        batches.entry(run.clone()).or_insert_with(|| (self.feeds.head(run), Batch::default()));
+                    let (head, batch) = batches
+                        .entry(run.clone())
+                        .or_insert_with(|| (self.feeds.head(run), Batch::default()));
                     *head += 1;
                     batch.facts.push(event(generation, *head, fact.clone()));
                 }
-                Effect::Commit { run, unit, epoch, result } => {
-                    let (_, batch) =
-                        batches.entry(run.clone()).or_insert_with(|| (self.feeds.head(run), Batch::default()));
-                    batch.commits.push(Commit { unit: unit.clone(), epoch: *epoch, result: result.clone() });
+                Effect::Commit {
+                    run,
+                    unit,
+                    epoch,
+                    result,
+                } => {
+                    let (_, batch) = batches
+                        .entry(run.clone())
+                        .or_insert_with(|| (self.feeds.head(run), Batch::default()));
+                    batch.commits.push(Commit {
+                        unit: unit.clone(),
+                        epoch: *epoch,
+                        result: result.clone(),
+                    });
                 }
                 Effect::Settle { .. } | Effect::Send { .. } | Effect::Over { .. } => {}
             }
@@ -297,7 +382,13 @@ impl Loop {
         for effect in effects {
             match effect {
                 Effect::Fact { .. } | Effect::Commit { .. } => {}
-                Effect::Settle { run, unit, epoch, result, mode } => self.settle(run, unit, epoch, result, mode),
+                Effect::Settle {
+                    run,
+                    unit,
+                    epoch,
+                    result,
+                    mode,
+                } => self.settle(run, unit, epoch, result, mode),
                 Effect::Send { node, message } => self.send(&node, message),
                 Effect::Over { run } => {
                     self.feeds.close(&run);
@@ -308,18 +399,35 @@ impl Loop {
         Ok(())
     }
 
-    fn settle(&mut self, run: RunId, unit: UnitId, epoch: u64, result: Vec<u8>, mode: v1::CacheMode) {
+    fn settle(
+        &mut self,
+        run: RunId,
+        unit: UnitId,
+        epoch: u64,
+        result: Vec<u8>,
+        mode: v1::CacheMode,
+    ) {
         let store: Arc<dyn ReplayStore> = self.config.replay_store.clone();
         let namespace = self.config.namespace.clone();
         self.settling.spawn(async move {
-            let staged = v1::AttemptResult::decode(result.as_slice()).unwrap_or_default().staged;
+            let staged = v1::AttemptResult::decode(result.as_slice())
+                .unwrap_or_default()
+                .staged;
             let settle = settlement::settle(store.as_ref(), &namespace, mode, &staged);
             // A store's panic must not keep the unit from ending.
-            let settled = AssertUnwindSafe(settle).catch_unwind().await.unwrap_or_else(|_| {
-                tracing::error!(muster.run.id = %run, "the replay store panicked");
-                Vec::new()
-            });
-            Event::Settled { run, unit, epoch, settled }
+            let settled = AssertUnwindSafe(settle)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| {
+                    tracing::error!(muster.run.id = %run, "the replay store panicked");
+                    Vec::new()
+                });
+            Event::Settled {
+                run,
+                unit,
+                epoch,
+                settled,
+            }
         });
     }
 
@@ -330,8 +438,12 @@ impl Loop {
             welcome.lease_ms = self.config.lease.as_millis() as u64;
             welcome.fence_margin_ms = self.config.fence_margin.as_millis() as u64;
         }
-        let Some(session) = self.sessions.get(node) else { return };
-        let message = v1::CoordinatorMessage { message: Some(message) };
+        let Some(session) = self.sessions.get(node) else {
+            return;
+        };
+        let message = v1::CoordinatorMessage {
+            message: Some(message),
+        };
         if session.outbox.try_send(Ok(message)).is_err() {
             tracing::warn!(muster.node.id = %node, "the node's stream is cut: it is gone or doesn't read");
             self.sessions.remove(node);
@@ -342,12 +454,18 @@ impl Loop {
 
 fn event(generation: u64, sequence: u64, fact: Fact) -> v1::RunEvent {
     v1::RunEvent {
-        cursor: Some(v1::Cursor { generation, sequence }),
+        cursor: Some(v1::Cursor {
+            generation,
+            sequence,
+        }),
         at: Some(timestamp(jiff::Timestamp::now())),
         event: Some(fact),
     }
 }
 
 fn timestamp(at: jiff::Timestamp) -> prost_types::Timestamp {
-    prost_types::Timestamp { seconds: at.as_second(), nanos: at.subsec_nanosecond() }
+    prost_types::Timestamp {
+        seconds: at.as_second(),
+        nanos: at.subsec_nanosecond(),
+    }
 }

@@ -37,7 +37,10 @@ impl Feeds {
     }
 
     pub(crate) fn open(&self, run: &RunId, head: u64) {
-        let feed = Feed { head: watch::Sender::new(head), progress: broadcast::Sender::new(PROGRESS) };
+        let feed = Feed {
+            head: watch::Sender::new(head),
+            progress: broadcast::Sender::new(PROGRESS),
+        };
         self.lock().insert(run.clone(), feed);
     }
 
@@ -72,6 +75,9 @@ impl Feeds {
     pub(crate) fn watch(&self, run: &RunId) -> Option<Seat> {
         let feeds = self.lock();
         let feed = feeds.get(run)?;
-        Some(Seat { head: feed.head.subscribe(), progress: feed.progress.subscribe() })
+        Some(Seat {
+            head: feed.head.subscribe(),
+            progress: feed.progress.subscribe(),
+        })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Doors in reading order: [`Coordinator`], [`schedule`] (who runs what: pure), [`runs`] (what is
 //! kept and what it means), [`verdict`], [`settlement`], `dispatch` (the loop that ties them),
-//! [`api`] (the services and their listeners), [report`. A new report goes into [`report`]; a new
+//! [`api`] (the services and their listeners), [`report`]. A new report goes into [`report`]; a new
 //! place for runs implements [`runs::RunStore`].
 
 pub mod api;
@@ -11,6 +11,7 @@ pub mod config;
 mod coordinator;
 mod dispatch;
 mod feed;
+pub mod report;
 pub mod runs;
 pub mod schedule;
 pub mod settlement;

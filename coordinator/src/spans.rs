@@ -43,7 +43,8 @@ impl Spans {
                     muster.node.id = leased.node_id,
                     muster.lease.end = Empty,
                 );
-                self.leases.insert((run.clone(), UnitId(leased.unit_id.clone())), span);
+                self.leases
+                    .insert((run.clone(), UnitId(leased.unit_id.clone())), span);
             }
             Event::Committed(committed) => self.close(run, &committed.unit_id, "committed"),
             Event::Expired(expired) => self.close(run, &expired.unit_id, &expired.reason),
@@ -54,7 +55,11 @@ impl Spans {
                     span.record("muster.run.exit_code", last.exit_code);
                 }
             }
-            Event::Planned(_) | Event::Fenced(_) | Event::Cancelled(_) | Event::Progress(_) | Event::Reset(_) => {}
+            Event::Planned(_)
+            | Event::Fenced(_)
+            | Event::Cancelled(_)
+            | Event::Progress(_)
+            | Event::Reset(_) => {}
         }
     }
 

@@ -38,7 +38,10 @@ impl Listener {
     pub async fn unix(path: impl Into<PathBuf>) -> Result<Self, Problem> {
         let path = path.into();
         if UnixStream::connect(&path).await.is_ok() {
-            return Err(refused(format!("another process already listens on {}", path.display())));
+            return Err(refused(format!(
+                "another process already listens on {}",
+                path.display()
+            )));
         }
         let socket = bind_private(&path)
             .map_err(|error| refused(format!("can't listen on {}: {error}", path.display())))?;
@@ -56,7 +59,9 @@ impl Listener {
             )));
         }
         if token.expose().is_empty() {
-            return Err(refused(format!("{address} needs a token: any page in a browser here can reach it")));
+            return Err(refused(format!(
+                "{address} needs a token: any page in a browser here can reach it"
+            )));
         }
         let bind = async {
             let socket = TcpListener::bind(address).await?;
@@ -65,12 +70,18 @@ impl Listener {
         };
         let (socket, address) = bind.await.map_err(|error| {
             let why = match error.kind() {
-                io::ErrorKind::AddrInUse => "the port is taken; stop what listens there or use port 0".to_owned(),
+                io::ErrorKind::AddrInUse => {
+                    "the port is taken; stop what listens there or use port 0".to_owned()
+                }
                 _ => error.to_string(),
             };
             refused(format!("can't listen on {address}: {why}"))
         })?;
-        Ok(Self::Tcp { socket, address, token })
+        Ok(Self::Tcp {
+            socket,
+            address,
+            token,
+        })
     }
 
     /// The address of a TCP listener.
@@ -85,8 +96,14 @@ impl Listener {
 /// Binds inside a 0700 directory, restricts, then moves into place: at no time can another user
 /// connect.
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let nest = tempfile::Builder::new().prefix(".m").rand_bytes(4).tempdir_in(parent)?;
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let nest = tempfile::Builder::new()
+        .prefix(".m")
+        .rand_bytes(4)
+        .tempdir_in(parent)?;
     let inner = nest.path().join("s");
     let socket = UnixListener::bind(&inner)?;
     std::fs::set_permissions(&inner, Permissions::from_mode(0o600))?;

@@ -20,7 +20,11 @@ pub const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
 /// A refusal with its problem in the status' details (an encoded `muster.v1.Problem`).
 pub(crate) fn refuse(code: Code, problem: &Problem) -> Status {
-    Status::with_details(code, problem.to_string(), words::to_wire(problem).encode_to_vec().into())
+    Status::with_details(
+        code,
+        problem.to_string(),
+        words::to_wire(problem).encode_to_vec().into(),
+    )
 }
 
 /// The problem behind a refused call: the one in its details, or what its code says.
@@ -49,7 +53,11 @@ pub(crate) struct HangUp(pub(crate) CancellationToken);
 impl HangUp {
     /// The listener's token, or one that never fires where there is no listener.
     pub(crate) fn of<T>(request: &Request<T>) -> CancellationToken {
-        request.extensions().get::<HangUp>().map(|hang_up| hang_up.0.clone()).unwrap_or_default()
+        request
+            .extensions()
+            .get::<HangUp>()
+            .map(|hang_up| hang_up.0.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -60,7 +68,13 @@ mod tests {
     #[test]
     fn a_problem_survives_a_refusal() {
         let problem = Problem::new(ErrorCode::NoTests, "the manifest is empty");
-        assert_eq!(problem_of(&refuse(Code::InvalidArgument, &problem)), problem);
-        assert_eq!(problem_of(&Status::unavailable("gone")).code, ErrorCode::CoordinatorUnavailable);
+        assert_eq!(
+            problem_of(&refuse(Code::InvalidArgument, &problem)),
+            problem
+        );
+        assert_eq!(
+            problem_of(&Status::unavailable("gone")).code,
+            ErrorCode::CoordinatorUnavailable
+        );
     }
 }

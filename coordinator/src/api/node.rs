@@ -55,7 +55,8 @@ impl NodeService for NodeApi {
         };
         let stop = self.stop.clone();
         // The node waits for the response before it says hello, so its stream gets a task.
-        self.tasks.spawn(async move { stream.serve(stop, hang_up).await });
+        self.tasks
+            .spawn(async move { stream.serve(stop, hang_up).await });
         Ok(Response::new(ReceiverStream::new(messages)))
     }
 }
@@ -89,7 +90,10 @@ impl Stream {
         if let Err(problem) = ended {
             self.refuse(&problem).await;
         }
-        let detach = Command::Detach { node, session: self.session };
+        let detach = Command::Detach {
+            node,
+            session: self.session,
+        };
         if self.dispatch.send(detach).await.is_err() {
             tracing::debug!("a stream ended after the coordinator");
         }
@@ -98,7 +102,10 @@ impl Stream {
     /// `cut` is what the loop cancels when it lets the stream go.
     async fn hello(&mut self, cut: &CancellationToken) -> Result<NodeId, Problem> {
         let first = tokio::time::timeout(HELLO, self.inbox.message()).await;
-        let Ok(Ok(Some(v1::NodeMessage { message: Some(FromNode::Hello(hello)) }))) = first else {
+        let Ok(Ok(Some(v1::NodeMessage {
+            message: Some(FromNode::Hello(hello)),
+        }))) = first
+        else {
             return Err(broken("a stream begins with a hello"));
         };
         if hello.node_id.is_empty() {
@@ -107,7 +114,10 @@ impl Stream {
         if hello.slots == 0 || hello.slots > MAX_SLOTS {
             return Err(Problem::new(
                 ErrorCode::InvalidConfig,
-                format!("a node offers 1 to {MAX_SLOTS} slots, not {}; start it with --slots", hello.slots),
+                format!(
+                    "a node offers 1 to {MAX_SLOTS} slots, not {}; start it with --slots",
+                    hello.slots
+                ),
             ));
         }
         let node = NodeId(hello.node_id);
@@ -144,7 +154,9 @@ impl Stream {
                 () = self.outbox.closed() => return Ok(()),
             };
             let message = match message {
-                Ok(Some(v1::NodeMessage { message: Some(message) })) => message,
+                Ok(Some(v1::NodeMessage {
+                    message: Some(message),
+                })) => message,
                 // A message of a newer version.
                 Ok(Some(v1::NodeMessage { message: None })) => continue,
                 Ok(None) => return Ok(()),
@@ -157,10 +169,18 @@ impl Stream {
                 FromNode::Hello(_) => return Err(broken("a second hello in one stream")),
                 FromNode::Beat(beat) => {
                     let (number, held) = (beat.number, tokens(beat.held));
-                    self.send(Command::Node(Event::Beat { node: node.clone(), number, held })).await?;
+                    self.send(Command::Node(Event::Beat {
+                        node: node.clone(),
+                        number,
+                        held,
+                    }))
+                    .await?;
                 }
                 FromNode::Progress(progress) => {
-                    self.dispatch.offer(Command::Progress { node: node.clone(), progress });
+                    self.dispatch.offer(Command::Progress {
+                        node: node.clone(),
+                        progress,
+                    });
                 }
                 FromNode::Result(result) => {
                     let event = read_result(node, result)?;
@@ -174,21 +194,35 @@ impl Stream {
                 }
                 FromNode::Drain(drain) => {
                     let (returned, reason) = (tokens(drain.returned), drain.reason);
-                    self.send(Command::Node(Event::Drained { node: node.clone(), returned, reason })).await?;
+                    self.send(Command::Node(Event::Drained {
+                        node: node.clone(),
+                        returned,
+                        reason,
+                    }))
+                    .await?;
                 }
             }
         }
     }
 
     async fn send(&self, command: Command) -> Result<(), Problem> {
-        let stopping = |_| Problem::new(ErrorCode::CoordinatorUnavailable, "the coordinator is stopping; dial again");
+        let stopping = |_| {
+            Problem::new(
+                ErrorCode::CoordinatorUnavailable,
+                "the coordinator is stopping; dial again",
+            )
+        };
         self.dispatch.send(command).await.map_err(stopping)
     }
 
     async fn refuse(&self, problem: &Problem) {
         tracing::warn!(%problem, "a node's stream is refused");
-        let refused = v1::Refused { problem: Some(words::to_wire(problem)) };
-        let message = v1::CoordinatorMessage { message: Some(ToNode::Refused(refused)) };
+        let refused = v1::Refused {
+            problem: Some(words::to_wire(problem)),
+        };
+        let message = v1::CoordinatorMessage {
+            message: Some(ToNode::Refused(refused)),
+        };
         // A node that doesn't read need not know.
         self.outbox.try_send(Ok(message)).unwrap_or_default();
     }
@@ -196,17 +230,33 @@ impl Stream {
 
 /// A result that can't be what its lease says costs the lease, not the stream.
 fn read_result(node: &NodeId, result: v1::Result) -> Result<Event, Problem> {
-    let token = Token::from(result.token.ok_or_else(|| broken("a result without its lease's token"))?);
+    let token = Token::from(
+        result
+            .token
+            .ok_or_else(|| broken("a result without its lease's token"))?,
+    );
     let reason = match v1::AttemptResult::decode(result.result.as_slice()) {
         Ok(decoded)
-            if (&decoded.run_id, &decoded.unit_id, decoded.epoch) == (&token.run.0, &token.unit.0, token.epoch) =>
+            if (&decoded.run_id, &decoded.unit_id, decoded.epoch)
+                == (&token.run.0, &token.unit.0, token.epoch) =>
         {
-            return Ok(Event::Result { node: node.clone(), token, result: result.result });
+            return Ok(Event::Result {
+                node: node.clone(),
+                token,
+                result: result.result,
+            });
         }
-        Ok(decoded) => format!("its node sent the result of unit {} epoch {}", decoded.unit_id, decoded.epoch),
+        Ok(decoded) => format!(
+            "its node sent the result of unit {} epoch {}",
+            decoded.unit_id, decoded.epoch
+        ),
         Err(error) => format!("its node sent a result that can't be read: {error}"),
     };
-    Ok(Event::Unreadable { node: node.clone(), token, reason })
+    Ok(Event::Unreadable {
+        node: node.clone(),
+        token,
+        reason,
+    })
 }
 
 fn tokens(tokens: Vec<v1::LeaseToken>) -> Vec<Token> {
@@ -214,5 +264,8 @@ fn tokens(tokens: Vec<v1::LeaseToken>) -> Vec<Token> {
 }
 
 fn broken(what: &str) -> Problem {
-    Problem::new(ErrorCode::InternalError, format!("{what}; node and coordinator may be of different versions"))
+    Problem::new(
+        ErrorCode::InternalError,
+        format!("{what}; node and coordinator may be of different versions"),
+    )
 }

@@ -48,23 +48,37 @@ impl RunService for RunApi {
         &self,
         request: Request<v1::SubmitRequest>,
     ) -> Result<Response<v1::SubmitResponse>, Status> {
-        let v1::SubmitRequest { manifest, idempotency_key: key } = request.into_inner();
+        let v1::SubmitRequest {
+            manifest,
+            idempotency_key: key,
+        } = request.into_inner();
         let manifest = manifest.unwrap_or_default();
         check(&manifest).map_err(|problem| refuse(Code::InvalidArgument, &problem))?;
         if key.len() > MAX_KEY {
-            return Err(Status::invalid_argument(format!("the idempotency key is over {MAX_KEY} bytes")));
+            return Err(Status::invalid_argument(format!(
+                "the idempotency key is over {MAX_KEY} bytes"
+            )));
         }
         self.check_blob("bundle", &manifest.bundle_digest).await?;
-        self.check_blob("run configuration", &manifest.spec_digest).await?;
+        self.check_blob("run configuration", &manifest.spec_digest)
+            .await?;
         let (reply, answer) = oneshot::channel();
-        self.ask(Command::Submit { manifest, key, reply }).await?;
+        self.ask(Command::Submit {
+            manifest,
+            key,
+            reply,
+        })
+        .await?;
         let run = within(answer).await?.map_err(status)?;
         Ok(Response::new(v1::SubmitResponse { run_id: run.0 }))
     }
 
     type WatchStream = ReceiverStream<Result<v1::RunEvent, Status>>;
 
-    async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(
+        &self,
+        request: Request<v1::WatchRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
         let hang_up = HangUp::of(&request);
         let v1::WatchRequest { run_id, after } = request.into_inner();
         let run = RunId(run_id);
@@ -72,7 +86,13 @@ impl RunService for RunApi {
         let seat = self.dispatch.feeds.watch(&run);
         let generation = self.runs.generation(&run).await.map_err(status)?;
         let (events, stream) = mpsc::channel(WATCH);
-        let watch = Watch { run, generation, seen: 0, runs: self.runs.clone(), events };
+        let watch = Watch {
+            run,
+            generation,
+            seen: 0,
+            runs: self.runs.clone(),
+            events,
+        };
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             tokio::select! {
@@ -88,11 +108,21 @@ impl RunService for RunApi {
         &self,
         request: Request<v1::CancelRequest>,
     ) -> Result<Response<v1::CancelResponse>, Status> {
-        let v1::CancelRequest { run_id, reason, problem } = request.into_inner();
+        let v1::CancelRequest {
+            run_id,
+            reason,
+            problem,
+        } = request.into_inner();
         let run = RunId(run_id);
         self.runs.generation(&run).await.map_err(status)?;
         let (reply, answer) = oneshot::channel();
-        self.ask(Command::Cancel { run, reason, problem, reply }).await?;
+        self.ask(Command::Cancel {
+            run,
+            reason,
+            problem,
+            reply,
+        })
+        .await?;
         within(answer).await?;
         Ok(Response::new(v1::CancelResponse {}))
     }
@@ -101,7 +131,8 @@ impl RunService for RunApi {
         let run = RunId(request.into_inner().run_id);
         let facts = all_facts(self.runs.as_ref(), &run).await.map_err(status)?;
         let view = fold::view(run.as_str(), &facts);
-        view.map(Response::new).ok_or_else(|| Status::data_loss(format!("the log of run {run} has no plan")))
+        view.map(Response::new)
+            .ok_or_else(|| Status::data_loss(format!("the log of run {run} has no plan")))
     }
 
     async fn list(
@@ -147,12 +178,18 @@ impl RunApi {
 
 fn check(manifest: &v1::Manifest) -> Result<(), Problem> {
     if manifest.units.is_empty() {
-        return Err(Problem::new(ErrorCode::NoTests, "the manifest holds no test; nothing would be proven"));
+        return Err(Problem::new(
+            ErrorCode::NoTests,
+            "the manifest holds no test; nothing would be proven",
+        ));
     }
     let mut ids = HashSet::new();
     for unit in &manifest.units {
         if unit.unit_id.is_empty() || !ids.insert(&unit.unit_id) {
-            let message = format!("unit id {:?} is empty or there twice in the manifest", unit.unit_id);
+            let message = format!(
+                "unit id {:?} is empty or there twice in the manifest",
+                unit.unit_id
+            );
             return Err(Problem::new(ErrorCode::InternalError, message));
         }
     }
@@ -174,7 +211,9 @@ async fn within<T>(answer: oneshot::Receiver<T>) -> Result<T, Status> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(_)) => Err(closed()),
-        Err(_) => Err(Status::deadline_exceeded("the coordinator is too busy; ask for the run before trying again")),
+        Err(_) => Err(Status::deadline_exceeded(
+            "the coordinator is too busy; ask for the run before trying again",
+        )),
     }
 }
 
@@ -182,9 +221,10 @@ fn status(error: RunStoreError) -> Status {
     match &error {
         RunStoreError::NotFound(_) => Status::not_found(error.to_string()),
         RunStoreError::Busy(_) => Status::failed_precondition(error.to_string()),
-        RunStoreError::Failed { .. } => {
-            refuse(Code::Unavailable, &Problem::new(ErrorCode::CoordinatorUnavailable, error.to_string()))
-        }
+        RunStoreError::Failed { .. } => refuse(
+            Code::Unavailable,
+            &Problem::new(ErrorCode::CoordinatorUnavailable, error.to_string()),
+        ),
     }
 }
 
@@ -226,8 +266,16 @@ impl Watch {
     }
 
     async fn follow(&mut self, seat: Option<Seat>) -> Result<(), Ended> {
-        let Some(Seat { mut head, mut progress }) = seat else {
-            return if self.catch_up().await? { Ok(()) } else { self.fail(closed()).await };
+        let Some(Seat {
+            mut head,
+            mut progress,
+        }) = seat
+        else {
+            return if self.catch_up().await? {
+                Ok(())
+            } else {
+                self.fail(closed()).await
+            };
         };
         loop {
             head.mark_unchanged();
@@ -262,7 +310,10 @@ impl Watch {
                 return Ok(false);
             }
             for fact in facts {
-                self.seen = fact.cursor.as_ref().map_or(self.seen, |cursor| cursor.sequence);
+                self.seen = fact
+                    .cursor
+                    .as_ref()
+                    .map_or(self.seen, |cursor| cursor.sequence);
                 let Some(event) = fact.event else { continue };
                 let over = matches!(event, Event::Final(_));
                 self.send(event, fact.at).await?;
@@ -282,8 +333,18 @@ impl Watch {
 
     async fn send(&self, event: Event, at: Option<prost_types::Timestamp>) -> Result<(), Ended> {
         // Facts of an earlier generation are part of this one's log.
-        let cursor = Some(v1::Cursor { generation: self.generation, sequence: self.seen });
-        self.events.send(Ok(v1::RunEvent { cursor, at, event: Some(event) })).await.map_err(|_| Ended)
+        let cursor = Some(v1::Cursor {
+            generation: self.generation,
+            sequence: self.seen,
+        });
+        self.events
+            .send(Ok(v1::RunEvent {
+                cursor,
+                at,
+                event: Some(event),
+            }))
+            .await
+            .map_err(|_| Ended)
     }
 
     async fn fail(&self, status: Status) -> Result<(), Ended> {

@@ -71,7 +71,12 @@ pub trait RunStore: Send + Sync {
     async fn append(&self, run: &RunId, batch: Batch) -> Result<(), RunStoreError>;
     /// Facts after number `after` (0 = from the start), at most `limit`, each with the generation
     /// that it was written under.
-    async fn facts(&self, run: &RunId, after: u64, limit: usize) -> Result<Vec<v1::RunEvent>, RunStoreError>;
+    async fn facts(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<v1::RunEvent>, RunStoreError>;
     /// The log's generation.
     async fn generation(&self, run: &RunId) -> Result<u64, RunStoreError>;
     /// The run that was created with this key.
@@ -85,6 +90,9 @@ pub trait RunStore: Send + Sync {
 }
 
 /// The whole log of a run.
-pub async fn all_facts(store: &dyn RunStore, run: &RunId) -> Result<Vec<v1::RunEvent>, RunStoreError> {
+pub async fn all_facts(
+    store: &dyn RunStore,
+    run: &RunId,
+) -> Result<Vec<v1::RunEvent>, RunStoreError> {
     store.facts(run, 0, usize::MAX).await
 }

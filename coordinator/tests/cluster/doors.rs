@@ -18,7 +18,10 @@ use crate::fixture::{Cluster, hello, soon};
 #[tokio::test]
 async fn a_unix_socket_is_its_owners_alone_and_taken_once() {
     let cluster = Cluster::start().await;
-    let mode = std::fs::metadata(cluster.socket()).unwrap().permissions().mode();
+    let mode = std::fs::metadata(cluster.socket())
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     let problem = Listener::unix(cluster.socket()).await.err().unwrap();
     assert_eq!(problem.code, ErrorCode::ListenRefused);
@@ -38,13 +41,20 @@ async fn a_socket_file_that_nobody_listens_on_is_replaced() {
 async fn tcp_is_loopback_only_and_says_why() {
     let refused = |address: &str| {
         let address = address.parse().unwrap();
-        async move { Listener::tcp(address, Secret::new("t")).await.err().unwrap() }
+        async move {
+            Listener::tcp(address, Secret::new("t"))
+                .await
+                .err()
+                .unwrap()
+        }
     };
     let open = refused("0.0.0.0:0").await;
     assert_eq!(open.code, ErrorCode::ListenRefused);
     assert!(open.message.contains("other machines"), "{open}");
 
-    let first = Listener::tcp("127.0.0.1:0".parse().unwrap(), Secret::new("t")).await.unwrap();
+    let first = Listener::tcp("127.0.0.1:0".parse().unwrap(), Secret::new("t"))
+        .await
+        .unwrap();
     let taken = refused(&first.address().unwrap().to_string()).await;
     assert_eq!(taken.code, ErrorCode::ListenRefused);
     assert!(taken.message.contains("the port is taken"), "{taken}");
@@ -53,7 +63,9 @@ async fn tcp_is_loopback_only_and_says_why() {
 #[tokio::test]
 async fn tcp_wants_the_token() {
     let cluster = Cluster::start().await;
-    let listener = Listener::tcp("127.0.0.1:0".parse().unwrap(), Secret::new("right")).await.unwrap();
+    let listener = Listener::tcp("127.0.0.1:0".parse().unwrap(), Secret::new("right"))
+        .await
+        .unwrap();
     let address = listener.address().unwrap();
     let shutdown = CancellationToken::new();
     let (served, token) = (cluster.coordinator.clone(), shutdown.clone());
@@ -61,7 +73,13 @@ async fn tcp_wants_the_token() {
 
     let blob = BlobDigest::of(b"hello");
     let store = async |name: String, bearer: Bearer| {
-        let channel = soon(Endpoint::from_shared(format!("http://{name}")).unwrap().connect()).await.unwrap();
+        let channel = soon(
+            Endpoint::from_shared(format!("http://{name}"))
+                .unwrap()
+                .connect(),
+        )
+        .await
+        .unwrap();
         let blobs = RemoteBlobStore::new(channel.clone(), bearer.clone());
         let replay = RemoteReplayStore::new(channel, bearer);
         soon(blobs.put(&blob, b"hello")).await?;
@@ -69,11 +87,29 @@ async fn tcp_wants_the_token() {
     };
     let right = || Bearer::new(&Secret::new("right")).unwrap();
     assert_eq!(store(address.to_string(), right()).await.unwrap(), None);
-    assert_eq!(store(format!("localhost:{}", address.port()), right()).await.unwrap(), None);
-    let wrong = store(address.to_string(), Bearer::new(&Secret::new("wrong")).unwrap()).await.unwrap_err();
-    assert!(wrong.to_string().contains("not this coordinator's"), "{wrong}");
-    let none = store(address.to_string(), Bearer::none()).await.unwrap_err();
-    assert!(none.to_string().contains("a bearer token is needed"), "{none}");
+    assert_eq!(
+        store(format!("localhost:{}", address.port()), right())
+            .await
+            .unwrap(),
+        None
+    );
+    let wrong = store(
+        address.to_string(),
+        Bearer::new(&Secret::new("wrong")).unwrap(),
+    )
+    .await
+    .unwrap_err();
+    assert!(
+        wrong.to_string().contains("not this coordinator's"),
+        "{wrong}"
+    );
+    let none = store(address.to_string(), Bearer::none())
+        .await
+        .unwrap_err();
+    assert!(
+        none.to_string().contains("a bearer token is needed"),
+        "{none}"
+    );
 
     shutdown.cancel();
     soon(serving).await.unwrap().unwrap();
@@ -87,7 +123,9 @@ async fn a_stream_that_breaks_the_protocol_is_refused() {
     assert_eq!(no_slots.refused().await.code, "INVALID_CONFIG");
 
     let mut settles = cluster.node("n1").await;
-    settles.send(ToCoordinator::Settle(v1::Settle::default())).await;
+    settles
+        .send(ToCoordinator::Settle(v1::Settle::default()))
+        .await;
     assert_eq!(settles.refused().await.code, "UNSUPPORTED_CAPABILITY");
 
     let mut twice = cluster.node("n2").await;

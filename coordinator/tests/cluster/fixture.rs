@@ -30,7 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const SHORT: Duration = Duration::from_millis(150);
 
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, what).await.expect("it happens in time")
+    tokio::time::timeout(PATIENCE, what)
+        .await
+        .expect("it happens in time")
 }
 
 pub(crate) struct Cluster {
@@ -69,7 +71,16 @@ impl Cluster {
         adapt(&mut config);
         let socket = dir.path().join("sock");
         let (coordinator, shutdown, serving) = serve(&config, &socket).await;
-        Self { coordinator, replay, config, socket, shutdown, serving, bundle, _dir: dir }
+        Self {
+            coordinator,
+            replay,
+            config,
+            socket,
+            shutdown,
+            serving,
+            bundle,
+            _dir: dir,
+        }
     }
 
     /// Ends the coordinator and starts another one on the same stores.
@@ -84,7 +95,10 @@ impl Cluster {
         self.shutdown.cancel();
         soon(self.serving).await.unwrap().unwrap();
         soon(self.coordinator.close()).await.unwrap();
-        assert!(!self.socket.exists(), "the socket file goes with the listener");
+        assert!(
+            !self.socket.exists(),
+            "the socket file goes with the listener"
+        );
     }
 
     pub(crate) fn socket(&self) -> &PathBuf {
@@ -93,7 +107,9 @@ impl Cluster {
 
     pub(crate) async fn channel(&self) -> Channel {
         let address = format!("unix:{}", self.socket.display());
-        soon(Endpoint::from_shared(address).unwrap().connect()).await.unwrap()
+        soon(Endpoint::from_shared(address).unwrap().connect())
+            .await
+            .unwrap()
     }
 
     pub(crate) async fn client(&self) -> RunServiceClient<Channel> {
@@ -117,8 +133,15 @@ impl Cluster {
     }
 
     pub(crate) async fn submit_manifest(&self, manifest: v1::Manifest) -> String {
-        let request = v1::SubmitRequest { manifest: Some(manifest), ..Default::default() };
-        soon(self.client().await.submit(request)).await.unwrap().into_inner().run_id
+        let request = v1::SubmitRequest {
+            manifest: Some(manifest),
+            ..Default::default()
+        };
+        soon(self.client().await.submit(request))
+            .await
+            .unwrap()
+            .into_inner()
+            .run_id
     }
 
     pub(crate) async fn watch(&self, run: &str) -> Watcher {
@@ -126,14 +149,25 @@ impl Cluster {
     }
 
     pub(crate) async fn watch_after(&self, run: &str, after: Option<v1::Cursor>) -> Watcher {
-        let request = v1::WatchRequest { run_id: run.to_owned(), after };
-        let stream = soon(self.client().await.watch(request)).await.unwrap().into_inner();
+        let request = v1::WatchRequest {
+            run_id: run.to_owned(),
+            after,
+        };
+        let stream = soon(self.client().await.watch(request))
+            .await
+            .unwrap()
+            .into_inner();
         Watcher { stream }
     }
 
     pub(crate) async fn get(&self, run: &str) -> v1::Run {
-        let request = v1::GetRunRequest { run_id: run.to_owned() };
-        soon(self.client().await.get(request)).await.unwrap().into_inner()
+        let request = v1::GetRunRequest {
+            run_id: run.to_owned(),
+        };
+        soon(self.client().await.get(request))
+            .await
+            .unwrap()
+            .into_inner()
     }
 
     /// A node with one slot.
@@ -156,17 +190,35 @@ impl Cluster {
     pub(crate) async fn dial(&self, hello: v1::Hello) -> FakeNode {
         let (outbox, messages) = mpsc::channel(64);
         let id = hello.node_id.clone();
-        outbox.send(v1::NodeMessage { message: Some(ToCoordinator::Hello(hello)) }).await.unwrap();
+        outbox
+            .send(v1::NodeMessage {
+                message: Some(ToCoordinator::Hello(hello)),
+            })
+            .await
+            .unwrap();
         let mut client = NodeServiceClient::new(self.channel().await);
-        let inbox = soon(client.attach(ReceiverStream::new(messages))).await.unwrap().into_inner();
-        FakeNode { id, welcome: v1::Welcome::default(), outbox, inbox, seen: VecDeque::new() }
+        let inbox = soon(client.attach(ReceiverStream::new(messages)))
+            .await
+            .unwrap()
+            .into_inner();
+        FakeNode {
+            id,
+            welcome: v1::Welcome::default(),
+            outbox,
+            inbox,
+            seen: VecDeque::new(),
+        }
     }
 }
 
 async fn serve(
     config: &CoordinatorConfig,
     socket: &PathBuf,
-) -> (Coordinator, CancellationToken, JoinHandle<Result<(), Problem>>) {
+) -> (
+    Coordinator,
+    CancellationToken,
+    JoinHandle<Result<(), Problem>>,
+) {
     let coordinator = Coordinator::open(config.clone()).await.unwrap();
     let listener = Listener::unix(socket).await.unwrap();
     let shutdown = CancellationToken::new();
@@ -196,8 +248,15 @@ pub(crate) fn unit(id: &str) -> v1::Unit {
 }
 
 pub(crate) fn failure(code: &str) -> v1::AttemptResult {
-    let problem = v1::Problem { code: code.to_owned(), message: "as told".to_owned(), ..Default::default() };
-    let mut result = v1::AttemptResult { problem: Some(problem), ..Default::default() };
+    let problem = v1::Problem {
+        code: code.to_owned(),
+        message: "as told".to_owned(),
+        ..Default::default()
+    };
+    let mut result = v1::AttemptResult {
+        problem: Some(problem),
+        ..Default::default()
+    };
     result.set_status(v1::Status::Failed);
     result
 }
@@ -219,12 +278,26 @@ pub(crate) struct FakeNode {
 
 impl FakeNode {
     pub(crate) async fn send(&self, message: ToCoordinator) {
-        self.outbox.send(v1::NodeMessage { message: Some(message) }).await.unwrap();
+        self.outbox
+            .send(v1::NodeMessage {
+                message: Some(message),
+            })
+            .await
+            .unwrap();
     }
 
     /// The next message that `pick` takes; others wait for their turn.
-    pub(crate) async fn next<T>(&mut self, what: &str, pick: impl Fn(&FromCoordinator) -> Option<T>) -> T {
-        if let Some((n, picked)) = self.seen.iter().enumerate().find_map(|(n, message)| Some((n, pick(message)?))) {
+    pub(crate) async fn next<T>(
+        &mut self,
+        what: &str,
+        pick: impl Fn(&FromCoordinator) -> Option<T>,
+    ) -> T {
+        if let Some((n, picked)) = self
+            .seen
+            .iter()
+            .enumerate()
+            .find_map(|(n, message)| Some((n, pick(message)?)))
+        {
             self.seen.remove(n);
             return picked;
         }
@@ -272,7 +345,11 @@ impl FakeNode {
     }
 
     pub(crate) async fn beat(&mut self, number: u64, held: &[v1::LeaseToken]) -> v1::BeatAck {
-        self.send(ToCoordinator::Beat(v1::Beat { number, held: held.to_vec() })).await;
+        self.send(ToCoordinator::Beat(v1::Beat {
+            number,
+            held: held.to_vec(),
+        }))
+        .await;
         self.next("a beat's acknowledgement", |message| match message {
             FromCoordinator::BeatAck(ack) if ack.number == number => Some(ack.clone()),
             _ => None,
@@ -291,12 +368,18 @@ impl FakeNode {
             node_id: self.id.clone(),
             ..result
         };
-        let result = v1::Result { token: Some(token), result: result.encode_to_vec() };
+        let result = v1::Result {
+            token: Some(token),
+            result: result.encode_to_vec(),
+        };
         self.send(ToCoordinator::Result(result)).await;
     }
 
     /// Runs the next lease to its acknowledgement.
-    pub(crate) async fn run_next(&mut self, result: v1::AttemptResult) -> (v1::Lease, v1::ResultAck) {
+    pub(crate) async fn run_next(
+        &mut self,
+        result: v1::AttemptResult,
+    ) -> (v1::Lease, v1::ResultAck) {
         let lease = self.lease().await;
         self.finish(&lease, result).await;
         let ack = self.ack().await;
@@ -318,7 +401,12 @@ impl Watcher {
     /// The next event that `pick` takes; the ones before it are let go.
     pub(crate) async fn until<T>(&mut self, pick: impl Fn(&Event) -> Option<T>) -> T {
         loop {
-            let event = self.next().await.expect("the stream goes on").event.unwrap();
+            let event = self
+                .next()
+                .await
+                .expect("the stream goes on")
+                .event
+                .unwrap();
             if let Some(picked) = pick(&event) {
                 return picked;
             }
@@ -347,13 +435,29 @@ impl Watcher {
 pub(crate) fn line(event: &v1::RunEvent) -> String {
     match event.event.as_ref().unwrap() {
         Event::Planned(_) => "planned".to_owned(),
-        Event::Leased(leased) => format!("leased {} try {} epoch {} on {}", leased.unit_id, leased.r#try, leased.epoch, leased.node_id),
+        Event::Leased(leased) => format!(
+            "leased {} try {} epoch {} on {}",
+            leased.unit_id, leased.r#try, leased.epoch, leased.node_id
+        ),
         Event::Committed(committed) => {
-            format!("committed {} epoch {}{}", committed.unit_id, committed.epoch, if committed.last { " last" } else { "" })
+            format!(
+                "committed {} epoch {}{}",
+                committed.unit_id,
+                committed.epoch,
+                if committed.last { " last" } else { "" }
+            )
         }
-        Event::Fenced(fenced) => format!("fenced {} epoch {} of {}", fenced.unit_id, fenced.epoch, fenced.node_id),
+        Event::Fenced(fenced) => format!(
+            "fenced {} epoch {} of {}",
+            fenced.unit_id, fenced.epoch, fenced.node_id
+        ),
         Event::Expired(expired) => {
-            format!("expired {} epoch {}{}", expired.unit_id, expired.epoch, if expired.returned { " returned" } else { "" })
+            format!(
+                "expired {} epoch {}{}",
+                expired.unit_id,
+                expired.epoch,
+                if expired.returned { " returned" } else { "" }
+            )
         }
         Event::Cancelled(_) => "cancelled".to_owned(),
         Event::Final(last) => format!("final {} {}", last.exit_code, last.verdict),

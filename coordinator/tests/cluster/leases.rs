@@ -40,7 +40,10 @@ async fn a_silent_node_loses_its_unit_and_its_late_result_is_fenced() {
 
     silent.finish(&lost, pass()).await;
     assert_eq!(silent.ack().await.verdict(), Verdict::Fenced);
-    assert_eq!(silent.beat(1, &[lost.token.clone().unwrap()]).await.revoked, [lost.token.unwrap()]);
+    assert_eq!(
+        silent.beat(1, &[lost.token.clone().unwrap()]).await.revoked,
+        [lost.token.unwrap()]
+    );
     other.finish(&lease, pass()).await;
     assert_eq!(other.ack().await.verdict(), Verdict::Accepted);
 
@@ -71,7 +74,10 @@ async fn a_unit_that_loses_every_node_ends() {
     let last = cluster.watch(&run).await.verdict().await;
     assert_eq!((last.exit_code, last.verdict.as_str()), (3, "error"));
     let view = cluster.get(&run).await.units[0].clone();
-    assert_eq!((view.problem.unwrap().code.as_str(), view.lost), ("NODE_LOST", 3));
+    assert_eq!(
+        (view.problem.unwrap().code.as_str(), view.lost),
+        ("NODE_LOST", 3)
+    );
     cluster.stop().await;
 }
 
@@ -81,15 +87,33 @@ async fn a_node_that_reconnects_keeps_its_leases() {
     let run = cluster.submit([unit("a")]).await;
     let mut node = cluster.node("n1").await;
     let lease = node.lease().await;
-    let stranger = v1::LeaseToken { epoch: 7, ..lease.token.clone().unwrap() };
+    let stranger = v1::LeaseToken {
+        epoch: 7,
+        ..lease.token.clone().unwrap()
+    };
     drop(node);
     let held = vec![lease.token.clone().unwrap(), stranger.clone()];
-    let mut node = cluster.attach(v1::Hello { held, ..hello("n1", 1, &[]) }).await;
+    let mut node = cluster
+        .attach(v1::Hello {
+            held,
+            ..hello("n1", 1, &[])
+        })
+        .await;
     assert_eq!(node.welcome.revoked, [stranger]);
     node.finish(&lease, pass()).await;
     assert_eq!(node.ack().await.verdict(), Verdict::Accepted);
-    let facts: Vec<_> = cluster.watch(&run).await.rest().await.iter().map(line).collect();
-    assert_eq!(facts[1..3], ["leased a try 0 epoch 1 on n1", "committed a epoch 1 last"]);
+    let facts: Vec<_> = cluster
+        .watch(&run)
+        .await
+        .rest()
+        .await
+        .iter()
+        .map(line)
+        .collect();
+    assert_eq!(
+        facts[1..3],
+        ["leased a try 0 epoch 1 on n1", "committed a epoch 1 last"]
+    );
     cluster.stop().await;
 }
 
@@ -103,7 +127,11 @@ async fn a_node_that_comes_back_without_a_lease_gives_it_back() {
     let mut node = cluster.node("n1").await;
     let (lease, _) = node.run_next(pass()).await;
     assert_eq!(lease.token.unwrap().epoch, 2);
-    assert_eq!(cluster.get(&run).await.units[0].lost, 0, "it never got it: not a loss");
+    assert_eq!(
+        cluster.get(&run).await.units[0].lost,
+        0,
+        "it never got it: not a loss"
+    );
     cluster.stop().await;
 }
 
@@ -121,7 +149,10 @@ async fn a_result_sent_twice_is_committed_once() {
     node.finish(&lease, pass()).await;
     assert_eq!(node.ack().await.verdict(), Verdict::Duplicate);
     let view = cluster.get(&run).await;
-    assert!(view.units.iter().all(|unit| unit.attempts.len() == 1), "{view:?}");
+    assert!(
+        view.units.iter().all(|unit| unit.attempts.len() == 1),
+        "{view:?}"
+    );
     cluster.stop().await;
 }
 
@@ -131,11 +162,25 @@ async fn a_draining_node_gives_back_and_gets_nothing_more() {
     let run = cluster.submit(["a", "b", "c"].map(unit)).await;
     let mut leaving = cluster.attach(hello("leaving", 2, &[])).await;
     let (kept, returned) = (leaving.lease().await, leaving.lease().await);
-    let drain = v1::Drain { returned: vec![returned.token.clone().unwrap()], reason: "spot notice".to_owned() };
+    let drain = v1::Drain {
+        returned: vec![returned.token.clone().unwrap()],
+        reason: "spot notice".to_owned(),
+    };
     leaving.send(ToCoordinator::Drain(drain)).await;
     let mut watcher = cluster.watch(&run).await;
-    let expired = watcher.until(|event| if let Event::Expired(expired) = event { Some(expired.clone()) } else { None }).await;
-    assert!(expired.returned && expired.reason.contains("spot notice"), "{expired:?}");
+    let expired = watcher
+        .until(|event| {
+            if let Event::Expired(expired) = event {
+                Some(expired.clone())
+            } else {
+                None
+            }
+        })
+        .await;
+    assert!(
+        expired.returned && expired.reason.contains("spot notice"),
+        "{expired:?}"
+    );
     leaving.finish(&kept, pass()).await;
     assert_eq!(leaving.ack().await.verdict(), Verdict::Accepted);
     let mut other = cluster.node("other").await;
@@ -152,7 +197,12 @@ async fn a_draining_node_gives_back_and_gets_nothing_more() {
 async fn an_attempt_that_outlives_its_timeout_loses_its_lease_in_spite_of_beats() {
     let cluster = Cluster::with(|config| (config.overrun, config.infra_tries) = (SHORT, 1)).await;
     let mut node = cluster.node("n1").await;
-    let run = cluster.submit([v1::Unit { timeout_ms: 1, ..unit("a") }]).await;
+    let run = cluster
+        .submit([v1::Unit {
+            timeout_ms: 1,
+            ..unit("a")
+        }])
+        .await;
     let held = [node.lease().await.token.unwrap()];
     let mut number = 0;
     let revoked = loop {
@@ -164,7 +214,11 @@ async fn an_attempt_that_outlives_its_timeout_loses_its_lease_in_spite_of_beats(
     };
     assert_eq!(revoked, held);
     let problem = cluster.get(&run).await.units[0].problem.clone().unwrap();
-    assert!(problem.message.contains("outlived its test's timeout"), "{}", problem.message);
+    assert!(
+        problem.message.contains("outlived its test's timeout"),
+        "{}",
+        problem.message
+    );
     cluster.stop().await;
 }
 
@@ -174,7 +228,10 @@ async fn a_result_that_can_not_be_read_costs_the_lease() {
     let run = cluster.submit([unit("a")]).await;
     let mut node = cluster.node("n1").await;
     let lease = node.lease().await;
-    let garbage = v1::Result { token: lease.token, result: b"\xff\xff\xff".to_vec() };
+    let garbage = v1::Result {
+        token: lease.token,
+        result: b"\xff\xff\xff".to_vec(),
+    };
     node.send(ToCoordinator::Result(garbage)).await;
     assert_eq!(node.ack().await.verdict(), Verdict::Fenced);
     node.run_next(pass()).await;

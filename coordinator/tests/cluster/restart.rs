@@ -14,7 +14,9 @@ async fn an_unfinished_run_goes_on_with_its_leases_and_watchers_start_over() {
     node.run_next(pass()).await;
     let lease = node.lease().await;
     let mut watcher = cluster.watch(&run).await;
-    watcher.until(|event| matches!(event, Event::Committed(_)).then_some(())).await;
+    watcher
+        .until(|event| matches!(event, Event::Committed(_)).then_some(()))
+        .await;
     let cursor = watcher.next().await.unwrap().cursor.unwrap();
     assert_eq!(cursor.generation, 1);
 
@@ -23,7 +25,12 @@ async fn an_unfinished_run_goes_on_with_its_leases_and_watchers_start_over() {
     let reset = watcher.next().await.unwrap();
     assert_eq!(line(&reset), "reset");
     let held = vec![lease.token.clone().unwrap()];
-    let mut node = cluster.attach(v1::Hello { held, ..hello("n1", 1, &[]) }).await;
+    let mut node = cluster
+        .attach(v1::Hello {
+            held,
+            ..hello("n1", 1, &[])
+        })
+        .await;
     assert_eq!(node.welcome.revoked, []);
     node.finish(&lease, pass()).await;
     assert_eq!(node.ack().await.verdict(), Verdict::Accepted);
@@ -31,7 +38,11 @@ async fn an_unfinished_run_goes_on_with_its_leases_and_watchers_start_over() {
     assert_eq!(third.token.unwrap().generation, 2);
 
     let events = watcher.rest().await;
-    assert!(events.iter().all(|event| event.cursor.as_ref().unwrap().generation == 2));
+    assert!(
+        events
+            .iter()
+            .all(|event| event.cursor.as_ref().unwrap().generation == 2)
+    );
     let facts: Vec<_> = events.iter().map(line).collect();
     assert_eq!(
         facts,
@@ -60,6 +71,10 @@ async fn a_finished_run_stays_as_it_is() {
     cluster.restart().await;
     assert_eq!(cluster.get(&run).await, before);
     let events = cluster.watch(&run).await.rest().await;
-    assert!(events.iter().all(|event| event.cursor.as_ref().unwrap().generation == 1));
+    assert!(
+        events
+            .iter()
+            .all(|event| event.cursor.as_ref().unwrap().generation == 1)
+    );
     cluster.stop().await;
 }
