@@ -18,6 +18,8 @@ mod lookup;
 mod record;
 mod settlement;
 mod state;
+#[cfg(test)]
+mod stories;
 mod title;
 mod worker;
 

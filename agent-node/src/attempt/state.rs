@@ -213,16 +213,16 @@ impl Attempt {
         };
         match op {
             Op::AppOpen { path } => {
-                self.opened = true;
-                Served::nothing(exact.goto(path, navigation).await)
+                let loaded = exact.goto(path, navigation).await;
+                self.opened |= loaded.is_ok();
+                Served::nothing(loaded)
             }
             Op::BrowserGoto { url, timeout_ms } => {
-                self.opened = true;
-                Served::nothing(
-                    exact
-                        .goto(url, limit(*timeout_ms, times.navigation_ms))
-                        .await,
-                )
+                let loaded = exact
+                    .goto(url, limit(*timeout_ms, times.navigation_ms))
+                    .await;
+                self.opened |= loaded.is_ok();
+                Served::nothing(loaded)
             }
             Op::AppClearState {} => {
                 self.opened = false;

@@ -19,6 +19,8 @@ mod redact;
 mod scope;
 mod settle;
 mod step;
+#[cfg(test)]
+mod stories;
 pub mod text;
 pub mod verdict;
 mod whole;

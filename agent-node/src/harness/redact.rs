@@ -383,6 +383,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_form_survives(
             value in r#"[a-zA-Z0-9 "'<>&/%+\\äß€\n]{6,20}"#,
