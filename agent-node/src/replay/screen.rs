@@ -1,5 +1,8 @@
 //! What surrounds a node: parents, subtrees, the row or group that tells it from its twins.
 
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
 use muster_engine::Node;
 
 use super::volatile::stretches;
@@ -60,6 +63,16 @@ pub(super) struct Screen<'a> {
     parents: Vec<Option<usize>>,
     /// One past the last node of each subtree.
     ends: Vec<usize>,
+    /// By parent and role; made when first asked for.
+    siblings: OnceCell<HashMap<(Option<usize>, &'a str), Siblings>>,
+}
+
+/// Rows of one list or table.
+#[derive(Default)]
+struct Siblings {
+    rows: usize,
+    /// What they show, and how many of them show it.
+    shown: HashMap<String, usize>,
 }
 
 impl<'a> Screen<'a> {
@@ -83,6 +96,7 @@ impl<'a> Screen<'a> {
             observation,
             parents,
             ends,
+            siblings: OnceCell::new(),
         }
     }
 
@@ -137,13 +151,10 @@ impl<'a> Screen<'a> {
                 .map_or(Some(None), |name| store(&name).map(Some));
         };
         let node = &self.nodes()[index];
-        let others: Vec<String> = self
-            .other_rows(row)
-            .flat_map(|other| self.row_keys(other, other))
-            .collect();
-        let elsewhere = |text: &str| others.iter().any(|other| other == text);
+        let siblings = self.siblings(row);
+        let elsewhere = |text: &str| siblings.shown.get(text).is_some_and(|rows| *rows > 1);
         let own = label(node).filter(|_| says_what(node));
-        if let Some(own) = own.filter(|own| !others.is_empty() && !elsewhere(own)) {
+        if let Some(own) = own.filter(|own| siblings.rows > 1 && !elsewhere(clip(own))) {
             if !masked(&store(clip(own))?) {
                 return self
                     .group(index)
@@ -193,13 +204,29 @@ impl<'a> Screen<'a> {
             .map(|node| clip(&node.name).to_owned())
     }
 
-    /// The rows beside a row.
-    fn other_rows(&self, row: usize) -> impl Iterator<Item = usize> {
-        let role = &self.nodes()[row].role;
-        let around = self.parents[row].map_or(0..self.nodes().len(), |parent| self.below(parent));
-        around.filter(move |&at| {
-            at != row && self.parents[at] == self.parents[row] && self.nodes()[at].role == *role
-        })
+    /// A row with those beside it.
+    fn siblings(&self, row: usize) -> &Siblings {
+        let all = self.siblings.get_or_init(|| {
+            let mut all: HashMap<(Option<usize>, &str), Siblings> = HashMap::new();
+            for (index, node) in self.nodes().iter().enumerate() {
+                if !ROWS.contains(&node.role.as_str()) {
+                    continue;
+                }
+                let siblings = all
+                    .entry((self.parents[index], node.role.as_str()))
+                    .or_default();
+                siblings.rows += 1;
+                for key in self
+                    .row_keys(index, index)
+                    .into_iter()
+                    .collect::<HashSet<_>>()
+                {
+                    *siblings.shown.entry(key).or_default() += 1;
+                }
+            }
+            all
+        });
+        &all[&(self.parents[row], self.nodes()[row].role.as_str())]
     }
 
     /// What a row shows beside the node `inner` (the row itself: all of it), best keys first: a
