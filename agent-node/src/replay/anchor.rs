@@ -5,8 +5,7 @@ use muster_proto::action::{Action, Target, Typed};
 use muster_proto::recording::{Anchor, RecordedAction};
 use muster_proto::secret::marker;
 
-use super::describe::stored_within;
-use super::screen::{Screen, clip, toggle};
+use super::screen::{Screen, clip, says_what, toggle};
 use super::volatile::MASK;
 use super::wording::{Pattern, Wording, masked};
 
@@ -25,7 +24,12 @@ pub(super) fn anchor_of(screen: &Screen<'_>, index: usize, wording: &Wording) ->
     if !(says(&name) || says(&text) || (field && name.is_empty() && text.is_empty())) {
         return None;
     }
-    let within = stored_within(screen, index, wording)?;
+    // A text is its own content; of a field or a button the row tells which.
+    let within = if says_what(node) {
+        None
+    } else {
+        screen.stored_within(index, wording)?
+    };
     let shape = [Some(&name), Some(&text), value.as_ref(), within.as_ref()]
         .into_iter()
         .flatten()
@@ -95,13 +99,7 @@ impl<'a> Held<'a> {
         node.role == self.anchor.target.role
             && self.name.matches(clip(&node.name))
             && self.text.matches(&screen.text(index))
-            && {
-                let keys = screen.within(index);
-                match &self.within {
-                    Some(wanted) => keys.iter().any(|key| wanted.matches(key)),
-                    None => keys.is_empty(),
-                }
-            }
+            && screen.is_within(index, self.within.as_ref())
     }
 }
 

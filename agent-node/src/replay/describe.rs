@@ -51,7 +51,7 @@ pub(super) fn describe_as(screen: &Screen<'_>, id: NodeId, wording: &Wording) ->
         text,
         test_id,
         placeholder,
-        within: stored_within(screen, index, wording)?,
+        within: screen.stored_within(index, wording)?,
         position: None,
         checked: toggle(node),
     };
@@ -82,28 +82,6 @@ pub(super) fn describe_as(screen: &Screen<'_>, id: NodeId, wording: &Wording) ->
         target.position = Some(Position { index, of });
     }
     Some(target)
-}
-
-/// The stored key of the row or group around a node: the first that is stable, else the first.
-/// Outer `None` = it can't be stored.
-#[allow(clippy::option_option)]
-pub(super) fn stored_within(
-    screen: &Screen<'_>,
-    index: usize,
-    wording: &Wording,
-) -> Option<Option<String>> {
-    let keys = screen.within(index);
-    let stored: Vec<String> = keys
-        .iter()
-        .map(|key| wording.stored(key))
-        .collect::<Option<_>>()?;
-    Some(
-        stored
-            .iter()
-            .find(|key| !masked(key))
-            .or(stored.first())
-            .cloned(),
-    )
 }
 
 /// Whether a target has nothing but its role.

@@ -216,13 +216,9 @@ impl<'t> Wanted<'t> {
     /// What no rung loosens: role, row or group, a toggle's state.
     fn fixed(&self, screen: &Screen<'_>, index: usize) -> bool {
         let node = &screen.nodes()[index];
-        node.role == self.target.role && toggle(node) == self.target.checked && {
-            let keys = screen.within(index);
-            match &self.within {
-                Some(wanted) => keys.iter().any(|key| wanted.matches(key)),
-                None => keys.is_empty(),
-            }
-        }
+        node.role == self.target.role
+            && toggle(node) == self.target.checked
+            && screen.is_within(index, self.within.as_ref())
     }
 }
 

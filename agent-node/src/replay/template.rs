@@ -302,14 +302,13 @@ pub(super) fn expand_anchor(anchor: &mut Anchor, template: &Template) -> Result<
 pub(super) fn expand_target(target: &mut Target, template: &Template) -> Result<(), String> {
     target.name = template.expand(&target.name)?;
     target.text = template.expand(&target.text)?;
-    for field in [
+    let fields = [
         &mut target.test_id,
         &mut target.placeholder,
         &mut target.within,
-    ] {
-        if let Some(text) = field {
-            *text = template.expand(text)?;
-        }
+    ];
+    for text in fields.into_iter().flatten() {
+        *text = template.expand(text)?;
     }
     Ok(())
 }

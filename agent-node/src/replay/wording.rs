@@ -47,13 +47,14 @@ impl Wording {
     /// Whether instruction or parameters spell `text`, as whole words.
     pub(super) fn spells(&self, text: &str) -> bool {
         let text = fold(text);
+        let joins = |one: Option<char>, other: Option<char>| {
+            one.is_some_and(char::is_alphanumeric) && other.is_some_and(char::is_alphanumeric)
+        };
         !text.is_empty()
             && self.known.match_indices(&text).any(|(at, _)| {
-                let joined = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-                let end = at + text.len();
-                let (first, last) = (text.chars().next(), text.chars().next_back());
-                !(joined(first) && joined(self.known[..at].chars().next_back()))
-                    && !(joined(last) && joined(self.known[end..].chars().next()))
+                let (before, after) = (&self.known[..at], &self.known[at + text.len()..]);
+                !joins(before.chars().next_back(), text.chars().next())
+                    && !joins(text.chars().next_back(), after.chars().next())
             })
     }
 

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::super::describe;
 use super::super::fixture::{id, screen};
+use super::super::screen::says_what;
 use super::*;
 
 fn described(text: &str, label: &str) -> Target {
@@ -62,7 +63,7 @@ fn the_row_tells_twins_apart_and_is_never_loosened() {
         panic!()
     };
     assert_eq!(
-        Screen::new(&observation).within(node.0 as usize - 1),
+        Screen::new(&observation).keys(node.0 as usize - 1),
         ["Blue mug"],
         "the row moved"
     );
@@ -183,7 +184,7 @@ fn minted_names_are_found_by_shape_only_where_there_is_one() {
         panic!()
     };
     assert_eq!(
-        Screen::new(&observation).within(node.0 as usize - 1)[1],
+        Screen::new(&observation).keys(node.0 as usize - 1)[1],
         "Alice"
     );
 }
@@ -319,10 +320,14 @@ proptest! {
             let live = &there.nodes()[index];
             prop_assert_eq!(&live.role, &target.role);
             prop_assert_eq!(toggle(live), target.checked);
-            let keys = screen.within(index);
+            let keys = screen.keys(index);
             match &target.within {
+                Some(within) if says_what(live) => {
+                    let groups = there.nodes()[..index].iter().map(|node| node.name.clone());
+                    prop_assert!(keys.into_iter().chain(groups).any(|key| Pattern::new(within).matches(&key)));
+                }
                 Some(within) => prop_assert!(keys.iter().any(|key| Pattern::new(within).matches(key))),
-                None => prop_assert!(keys.is_empty()),
+                None => prop_assert!(keys.is_empty() || says_what(live)),
             }
             match rung {
                 Rung::Exact | Rung::WithoutTestId => prop_assert!(Pattern::new(&target.name).matches(&live.name)),
