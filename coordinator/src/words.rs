@@ -72,7 +72,11 @@ impl Outcome {
             (Some(_), Some(problem)) => Some(problem),
             (Some(code), None) => Some(Problem::new(code, "the node gave no reason")),
         };
-        Self { status, problem, stops_run: result.stop_run }
+        Self {
+            status,
+            problem,
+            stops_run: result.stop_run,
+        }
     }
 
     /// Whose fault it is; `None` for a pass or a skip.
@@ -101,6 +105,14 @@ pub fn status_word(status: Status) -> &'static str {
     }
 }
 
+/// The status behind a word of a `UnitView`; `None` while the unit has not ended.
+pub fn parse_status(word: &str) -> Option<Status> {
+    use Status::{Failed, Flaky, Interrupted, Passed, Skipped, TimedOut};
+    [Passed, Flaky, Failed, TimedOut, Skipped, Interrupted]
+        .into_iter()
+        .find(|status| status_word(*status) == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +120,11 @@ mod tests {
     #[test]
     fn problems_survive_the_wire() {
         let mut problem = Problem::new(ErrorCode::AssertionFailed, "expected 2 items");
-        problem.place = Some(Place { file: "tests/cart.e2e.ts".to_owned(), line: 12, column: 3 });
+        problem.place = Some(Place {
+            file: "tests/cart.e2e.ts".to_owned(),
+            line: 12,
+            column: 3,
+        });
         problem.expected = Some("2".to_owned());
         problem.near = vec!["button \"Pay\"".to_owned()];
         assert_eq!(from_wire(&to_wire(&problem)), problem);
@@ -116,7 +132,11 @@ mod tests {
 
     #[test]
     fn an_unknown_code_is_never_the_products_fault() {
-        let wire = v1::Problem { code: "FROM_THE_FUTURE".to_owned(), message: "odd".to_owned(), ..Default::default() };
+        let wire = v1::Problem {
+            code: "FROM_THE_FUTURE".to_owned(),
+            message: "odd".to_owned(),
+            ..Default::default()
+        };
         let problem = from_wire(&wire);
         assert_eq!(problem.class(), Class::Internal);
         assert!(problem.message.contains("FROM_THE_FUTURE"), "{problem}");

@@ -3,11 +3,22 @@
 //! To add one, implement [`Executor`] in a file of its own and name it in
 //! `muster_suite::config::ExecutorKind`; the compiler leads from there.
 
+pub mod decision;
+mod judge;
+#[cfg(test)]
+mod sketch;
+
 use async_trait::async_trait;
-use muster_proto::verdict::{Judgment, Verdict};
+use muster_proto::code::ErrorCode;
+use muster_proto::verdict::{Judgment, Verdict, VerdictStatus};
 use serde_json::Value;
 
 use crate::harness::{Harness, StepError};
+
+pub use judge::Judge;
+
+/// Most characters of a verdict's summary.
+const MAX_SUMMARY: usize = 2000;
 
 /// A goal or statement, as an executor gets it.
 pub struct StepContext<'a> {
@@ -39,5 +50,19 @@ pub trait Executor: Send + Sync {
     /// Judges one statement on the current screen. Not knowing is `Inconclusive`.
     async fn judge(&self, context: &StepContext<'_>) -> Result<Judgment, StepError>;
     /// Reads data that fits `schema` off the current screen; none = it is not there.
-    async fn extract(&self, context: &StepContext<'_>, schema: &Value) -> Result<Option<Value>, StepError>;
+    async fn extract(
+        &self,
+        context: &StepContext<'_>,
+        schema: &Value,
+    ) -> Result<Option<Value>, StepError>;
+}
+
+/// A verdict with its summary cut to size.
+fn verdict(status: VerdictStatus, summary: impl Into<String>, code: Option<ErrorCode>) -> Verdict {
+    let summary: String = summary.into().chars().take(MAX_SUMMARY).collect();
+    Verdict {
+        status,
+        summary,
+        code,
+    }
 }

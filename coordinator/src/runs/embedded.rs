@@ -55,8 +55,16 @@ impl EmbeddedRunStore {
     /// A store in `dir`, which is made (0700) if it is missing.
     pub fn open(dir: impl Into<PathBuf>) -> std::io::Result<Self> {
         let dir = dir.into();
-        DirBuilder::new().recursive(true).mode(0o700).create(dir.join("keys"))?;
-        Ok(Self { inner: Arc::new(Inner { dir, open: Mutex::new(HashMap::new()) }) })
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir.join("keys"))?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                dir,
+                open: Mutex::new(HashMap::new()),
+            }),
+        })
     }
 
     async fn blocking<T: Send + 'static>(
@@ -76,19 +84,32 @@ impl EmbeddedRunStore {
 impl RunStore for EmbeddedRunStore {
     async fn create(&self, run: &RunId, key: &str, first: Batch) -> Result<(), RunStoreError> {
         let key = key.to_owned();
-        self.blocking(run, move |inner, run| inner.create(run, &key, first)).await
+        self.blocking(run, move |inner, run| inner.create(run, &key, first))
+            .await
     }
 
     async fn append(&self, run: &RunId, batch: Batch) -> Result<(), RunStoreError> {
-        self.blocking(run, move |inner, run| inner.append(run, batch)).await
+        self.blocking(run, move |inner, run| inner.append(run, batch))
+            .await
     }
 
-    async fn facts(&self, run: &RunId, after: u64, limit: usize) -> Result<Vec<v1::RunEvent>, RunStoreError> {
-        self.blocking(run, move |inner, run| inner.with(run, |db| read_facts(run, db, after, limit))).await
+    async fn facts(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<v1::RunEvent>, RunStoreError> {
+        self.blocking(run, move |inner, run| {
+            inner.with(run, |db| read_facts(run, db, after, limit))
+        })
+        .await
     }
 
     async fn generation(&self, run: &RunId) -> Result<u64, RunStoreError> {
-        self.blocking(run, |inner, run| inner.with(run, |db| read_generation(run, db))).await
+        self.blocking(run, |inner, run| {
+            inner.with(run, |db| read_generation(run, db))
+        })
+        .await
     }
 
     async fn find(&self, key: &str) -> Result<Option<RunId>, RunStoreError> {
@@ -97,7 +118,9 @@ impl RunStore for EmbeddedRunStore {
         }
         let path = self.inner.key_file(key);
         self.blocking(&RunId(String::new()), move |inner, _| {
-            let Ok(text) = fs::read_to_string(path) else { return Ok(None) };
+            let Ok(text) = fs::read_to_string(path) else {
+                return Ok(None);
+            };
             let run = RunId(text.trim().to_owned());
             Ok(inner.file(&run).filter(|file| file.exists()).map(|_| run))
         })
@@ -130,6 +153,15 @@ impl RunStore for EmbeddedRunStore {
         })
         .await
     }
+
+    async fn close(&self) {
+        // Closing a file writes to it.
+        let inner = self.inner.clone();
+        let closed = tokio::task::spawn_blocking(move || inner.handles().clear()).await;
+        if let Err(error) = closed {
+            tracing::warn!(%error, "the runs' files were not closed in order");
+        }
+    }
 }
 
 impl Inner {
@@ -153,7 +185,10 @@ impl Inner {
         let mut runs = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(fail)? {
             let name = entry.map_err(fail)?.file_name();
-            let run = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)).map(|id| RunId(id.to_owned()));
+            let run = name
+                .to_str()
+                .and_then(|name| name.strip_suffix(SUFFIX))
+                .map(|id| RunId(id.to_owned()));
             runs.extend(run.filter(|run| self.file(run).is_some()));
         }
         runs.sort_unstable_by(|a, b| b.cmp(a));
@@ -161,10 +196,14 @@ impl Inner {
     }
 
     fn create(&self, run: &RunId, key: &str, first: Batch) -> Result<(), RunStoreError> {
-        let path = self.file(run).ok_or_else(|| RunStoreError::NotFound(run.clone()))?;
+        let path = self
+            .file(run)
+            .ok_or_else(|| RunStoreError::NotFound(run.clone()))?;
         // Under another name until it holds its first facts: others only look at whole logs.
         let draft = path.with_extension("new");
-        let db = builder().create(&draft).map_err(|error| failed(run, error))?;
+        let db = builder()
+            .create(&draft)
+            .map_err(|error| failed(run, error))?;
         write(run, &db, first, |tx| {
             let mut meta = tx.open_table(META)?;
             meta.insert("generation", 1u64.to_be_bytes().as_slice())?;
@@ -173,7 +212,13 @@ impl Inner {
         })?;
         fs::rename(&draft, &path).map_err(|error| failed(run, error))?;
         sync_dir(&self.dir).map_err(|error| failed(run, error))?;
-        self.handles().insert(run.clone(), Handle { db: Arc::new(db), ours: true });
+        self.handles().insert(
+            run.clone(),
+            Handle {
+                db: Arc::new(db),
+                ours: true,
+            },
+        );
         if !key.is_empty() {
             fs::write(self.key_file(key), run.as_str()).map_err(|error| failed(run, error))?;
         }
@@ -181,7 +226,10 @@ impl Inner {
     }
 
     fn append(&self, run: &RunId, batch: Batch) -> Result<(), RunStoreError> {
-        let over = batch.facts.iter().any(|fact| matches!(fact.event, Some(Event::Final(_))));
+        let over = batch
+            .facts
+            .iter()
+            .any(|fact| matches!(fact.event, Some(Event::Final(_))));
         self.with(run, |db| write(run, db, batch, |_| Ok(())))?;
         if over && let Some(handle) = self.handles().get_mut(run) {
             handle.ours = false;
@@ -193,12 +241,16 @@ impl Inner {
     fn take_over(&self, run: &RunId) -> Result<Option<Unfinished>, RunStoreError> {
         let taken = self.with(run, |db| {
             let facts = read_facts(run, db, 0, usize::MAX)?;
-            if matches!(facts.last().map(|fact| &fact.event), None | Some(Some(Event::Final(_)))) {
+            if matches!(
+                facts.last().map(|fact| &fact.event),
+                None | Some(Some(Event::Final(_)))
+            ) {
                 return Ok(None);
             }
             let generation = read_generation(run, db)? + 1;
             write(run, db, Batch::default(), |tx| {
-                tx.open_table(META)?.insert("generation", generation.to_be_bytes().as_slice())?;
+                tx.open_table(META)?
+                    .insert("generation", generation.to_be_bytes().as_slice())?;
                 Ok(())
             })?;
             let pending = read_pending(run, db, &facts)?;
@@ -206,7 +258,12 @@ impl Inner {
             if let Some(handle) = self.handles().get_mut(run) {
                 handle.ours = true;
             }
-            Ok(Some(Unfinished { run: run.clone(), generation, facts, pending }))
+            Ok(Some(Unfinished {
+                run: run.clone(),
+                generation,
+                facts,
+                pending,
+            }))
         });
         taken
     }
@@ -240,13 +297,22 @@ impl Inner {
             error => failed(run, error),
         })?;
         let db = Arc::new(db);
-        handles.insert(run.clone(), Handle { db: db.clone(), ours: false });
+        handles.insert(
+            run.clone(),
+            Handle {
+                db: db.clone(),
+                ours: false,
+            },
+        );
         Ok(db)
     }
 
     fn close_idle(&self, run: &RunId) {
         let mut handles = self.handles();
-        if handles.get(run).is_some_and(|handle| !handle.ours && Arc::strong_count(&handle.db) == 1) {
+        if handles
+            .get(run)
+            .is_some_and(|handle| !handle.ours && Arc::strong_count(&handle.db) == 1)
+        {
             handles.remove(run);
         }
     }
@@ -257,9 +323,15 @@ impl Inner {
             let key = self.with(&run, |db| {
                 let last = read_last(&run, db)?;
                 let over = matches!(last.and_then(|fact| fact.event), Some(Event::Final(_)));
-                if over { read_key(&run, db).map(Some) } else { Ok(None) }
+                if over {
+                    read_key(&run, db).map(Some)
+                } else {
+                    Ok(None)
+                }
             });
-            let (Ok(Some(key)), Some(path)) = (key, self.file(&run)) else { continue };
+            let (Ok(Some(key)), Some(path)) = (key, self.file(&run)) else {
+                continue;
+            };
             if let Err(error) = fs::remove_file(&path) {
                 tracing::warn!(muster.run.id = %run, %error, "an old run can't be removed");
             }
@@ -315,7 +387,12 @@ fn write(
     work().map_err(|error| failed(run, error))
 }
 
-fn read_facts(run: &RunId, db: &Database, after: u64, limit: usize) -> Result<Vec<v1::RunEvent>, RunStoreError> {
+fn read_facts(
+    run: &RunId,
+    db: &Database,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<v1::RunEvent>, RunStoreError> {
     let work = || -> Result<Vec<v1::RunEvent>, redb::Error> {
         let tx = db.begin_read()?;
         let (facts, commits) = (tx.open_table(FACTS)?, tx.open_table(COMMITS)?);
@@ -337,16 +414,25 @@ fn read_facts(run: &RunId, db: &Database, after: u64, limit: usize) -> Result<Ve
 fn read_last(run: &RunId, db: &Database) -> Result<Option<v1::RunEvent>, RunStoreError> {
     let work = || -> Result<Option<v1::RunEvent>, redb::Error> {
         let facts = db.begin_read()?.open_table(FACTS)?;
-        facts.last()?.map(|(_, bytes)| decode(bytes.value())).transpose()
+        facts
+            .last()?
+            .map(|(_, bytes)| decode(bytes.value()))
+            .transpose()
     };
     work().map_err(|error| failed(run, error))
 }
 
-fn read_pending(run: &RunId, db: &Database, facts: &[v1::RunEvent]) -> Result<Vec<Commit>, RunStoreError> {
+fn read_pending(
+    run: &RunId,
+    db: &Database,
+    facts: &[v1::RunEvent],
+) -> Result<Vec<Commit>, RunStoreError> {
     let done: std::collections::HashSet<_> = facts
         .iter()
         .filter_map(|fact| match &fact.event {
-            Some(Event::Committed(committed)) => Some((committed.unit_id.as_str(), committed.epoch)),
+            Some(Event::Committed(committed)) => {
+                Some((committed.unit_id.as_str(), committed.epoch))
+            }
             _ => None,
         })
         .collect();
@@ -357,7 +443,11 @@ fn read_pending(run: &RunId, db: &Database, facts: &[v1::RunEvent]) -> Result<Ve
             let (name, result) = entry?;
             let (unit, epoch) = name.value();
             if !done.contains(&(unit, epoch)) {
-                pending.push(Commit { unit: UnitId(unit.to_owned()), epoch, result: result.value().to_vec() });
+                pending.push(Commit {
+                    unit: UnitId(unit.to_owned()),
+                    epoch,
+                    result: result.value().to_vec(),
+                });
             }
         }
         Ok(pending)
@@ -368,14 +458,19 @@ fn read_pending(run: &RunId, db: &Database, facts: &[v1::RunEvent]) -> Result<Ve
 fn read_meta(run: &RunId, db: &Database, name: &str) -> Result<Vec<u8>, RunStoreError> {
     let work = || -> Result<Vec<u8>, redb::Error> {
         let meta = db.begin_read()?.open_table(META)?;
-        Ok(meta.get(name)?.map(|value| value.value().to_vec()).unwrap_or_default())
+        Ok(meta
+            .get(name)?
+            .map(|value| value.value().to_vec())
+            .unwrap_or_default())
     };
     work().map_err(|error| failed(run, error))
 }
 
 fn read_generation(run: &RunId, db: &Database) -> Result<u64, RunStoreError> {
     let bytes = read_meta(run, db, "generation")?;
-    let bytes = bytes.try_into().map_err(|_| failed(run, "it has no generation"))?;
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| failed(run, "it has no generation"))?;
     Ok(u64::from_be_bytes(bytes))
 }
 
@@ -388,5 +483,8 @@ fn decode(bytes: &[u8]) -> Result<v1::RunEvent, redb::Error> {
 }
 
 fn failed(run: &RunId, reason: impl std::fmt::Display) -> RunStoreError {
-    RunStoreError::Failed { run: run.clone(), reason: reason.to_string() }
+    RunStoreError::Failed {
+        run: run.clone(),
+        reason: reason.to_string(),
+    }
 }

@@ -79,19 +79,48 @@ impl RunFold {
                 open += 1;
                 Phase::Waiting
             } else {
-                Phase::Ended(End { status: Status::Skipped, problem: None, by_commit: false })
+                Phase::Ended(End {
+                    status: Status::Skipped,
+                    problem: None,
+                    by_commit: false,
+                })
             };
-            UnitFold { phase, epoch: 0, tries: 0, spent: 0, lost: 0, committed: Vec::new(), avoid: None }
+            UnitFold {
+                phase,
+                epoch: 0,
+                tries: 0,
+                spent: 0,
+                lost: 0,
+                committed: Vec::new(),
+                avoid: None,
+            }
         });
         let units: Vec<_> = units.collect();
-        let index = manifest.units.iter().enumerate().map(|(n, unit)| (UnitId(unit.unit_id.clone()), n)).collect();
-        Self { manifest, units, cancelled: None, last: None, index, open }
+        let index = manifest
+            .units
+            .iter()
+            .enumerate()
+            .map(|(n, unit)| (UnitId(unit.unit_id.clone()), n))
+            .collect();
+        Self {
+            manifest,
+            units,
+            cancelled: None,
+            last: None,
+            index,
+            open,
+        }
     }
 
     /// The fold of a whole log; `None` if it doesn't start with a plan.
     pub fn of<'a>(facts: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut facts = facts.into_iter();
-        let Event::Planned(v1::Planned { manifest: Some(manifest) }) = facts.next()? else { return None };
+        let Event::Planned(v1::Planned {
+            manifest: Some(manifest),
+        }) = facts.next()?
+        else {
+            return None;
+        };
         let mut fold = Self::plan(manifest.clone());
         for fact in facts {
             fold.apply(fact);
@@ -111,15 +140,17 @@ impl RunFold {
 
     /// Units that failed, for whatever reason.
     pub fn failures(&self) -> usize {
-        let failed = |unit: &&UnitFold| {
-            matches!(&unit.phase, Phase::Ended(end) if matches!(end.status, Status::Failed | Status::TimedOut))
-        };
+        let failed = |unit: &&UnitFold| matches!(&unit.phase, Phase::Ended(end) if matches!(end.status, Status::Failed | Status::TimedOut));
         self.units.iter().filter(failed).count()
     }
 
     /// Whether no unit may be leased any more.
     pub fn stopping(&self) -> bool {
-        let most = self.manifest.options.as_ref().map_or(0, |options| options.max_failures) as usize;
+        let most = self
+            .manifest
+            .options
+            .as_ref()
+            .map_or(0, |options| options.max_failures) as usize;
         self.cancelled.is_some() || self.last.is_some() || (most > 0 && self.failures() >= most)
     }
 
@@ -151,7 +182,9 @@ impl RunFold {
     }
 
     fn commit(&mut self, committed: &v1::Committed) {
-        let Some(n) = self.position(&committed.unit_id) else { return };
+        let Some(n) = self.position(&committed.unit_id) else {
+            return;
+        };
         // The coordinator only commits what it could decode.
         let result = v1::AttemptResult::decode(committed.result.as_slice()).unwrap_or_default();
         let outcome = Outcome::of(&result);
@@ -160,7 +193,14 @@ impl RunFold {
         if committed.last {
             let flaky = outcome.status == Status::Passed && unit.tries > 0;
             let status = if flaky { Status::Flaky } else { outcome.status };
-            self.end(n, End { status, problem: outcome.problem, by_commit: true });
+            self.end(
+                n,
+                End {
+                    status,
+                    problem: outcome.problem,
+                    by_commit: true,
+                },
+            );
             return;
         }
         match outcome.class() {
@@ -176,7 +216,9 @@ impl RunFold {
     }
 
     fn expire(&mut self, expired: &v1::Expired) {
-        let Some(n) = self.position(&expired.unit_id) else { return };
+        let Some(n) = self.position(&expired.unit_id) else {
+            return;
+        };
         let unit = &mut self.units[n];
         if expired.epoch > 0 && !expired.returned {
             unit.lost += 1;
@@ -188,8 +230,16 @@ impl RunFold {
             return;
         }
         let problem = expired.problem.as_ref().map(words::from_wire);
-        let problem = problem.unwrap_or_else(|| Problem::new(ErrorCode::NodeLost, expired.reason.clone()));
-        self.end(n, End { status: Status::Failed, problem: Some(problem), by_commit: false });
+        let problem =
+            problem.unwrap_or_else(|| Problem::new(ErrorCode::NodeLost, expired.reason.clone()));
+        self.end(
+            n,
+            End {
+                status: Status::Failed,
+                problem: Some(problem),
+                by_commit: false,
+            },
+        );
     }
 
     fn interrupt_rest(&mut self, reason: &str) {
@@ -197,9 +247,20 @@ impl RunFold {
             if matches!(self.units[n].phase, Phase::Ended(_)) {
                 continue;
             }
-            let message = if self.units[n].epoch == 0 { format!("never run: {reason}") } else { reason.to_owned() };
+            let message = if self.units[n].epoch == 0 {
+                format!("never run: {reason}")
+            } else {
+                reason.to_owned()
+            };
             let problem = Some(Problem::new(ErrorCode::Interrupted, message));
-            self.end(n, End { status: Status::Interrupted, problem, by_commit: false });
+            self.end(
+                n,
+                End {
+                    status: Status::Interrupted,
+                    problem,
+                    by_commit: false,
+                },
+            );
         }
     }
 
@@ -215,7 +276,13 @@ impl RunFold {
 /// The view of a run that clients get.
 pub fn view(run_id: &str, facts: &[v1::RunEvent]) -> Option<v1::Run> {
     let fold = RunFold::of(facts.iter().filter_map(|fact| fact.event.as_ref()))?;
-    let mut units: Vec<_> = fold.manifest.units.iter().zip(&fold.units).map(unit_view).collect();
+    let mut units: Vec<_> = fold
+        .manifest
+        .units
+        .iter()
+        .zip(&fold.units)
+        .map(unit_view)
+        .collect();
     for fact in facts {
         if let Some(Event::Committed(committed)) = &fact.event
             && let Some(n) = fold.position(&committed.unit_id)
@@ -226,6 +293,10 @@ pub fn view(run_id: &str, facts: &[v1::RunEvent]) -> Option<v1::Run> {
     Some(v1::Run {
         run_id: run_id.to_owned(),
         submitted_at: facts.first().and_then(|fact| fact.at),
+        ended_at: facts
+            .last()
+            .filter(|_| fold.last.is_some())
+            .and_then(|fact| fact.at),
         units,
         r#final: fold.last,
         cancelled: fold.cancelled,

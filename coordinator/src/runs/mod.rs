@@ -71,7 +71,12 @@ pub trait RunStore: Send + Sync {
     async fn append(&self, run: &RunId, batch: Batch) -> Result<(), RunStoreError>;
     /// Facts after number `after` (0 = from the start), at most `limit`, each with the generation
     /// that it was written under.
-    async fn facts(&self, run: &RunId, after: u64, limit: usize) -> Result<Vec<v1::RunEvent>, RunStoreError>;
+    async fn facts(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<v1::RunEvent>, RunStoreError>;
     /// The log's generation.
     async fn generation(&self, run: &RunId) -> Result<u64, RunStoreError>;
     /// The run that was created with this key.
@@ -80,9 +85,14 @@ pub trait RunStore: Send + Sync {
     async fn newest(&self, limit: usize) -> Result<Vec<RunId>, RunStoreError>;
     /// Takes over every unfinished run that no other process has, raising its generation.
     async fn take_over(&self) -> Result<Vec<Unfinished>, RunStoreError>;
+    /// Lets go of every log, so that another process can take it over.
+    async fn close(&self);
 }
 
 /// The whole log of a run.
-pub async fn all_facts(store: &dyn RunStore, run: &RunId) -> Result<Vec<v1::RunEvent>, RunStoreError> {
+pub async fn all_facts(
+    store: &dyn RunStore,
+    run: &RunId,
+) -> Result<Vec<v1::RunEvent>, RunStoreError> {
     store.facts(run, 0, usize::MAX).await
 }

@@ -24,7 +24,11 @@ impl State {
     }
 
     fn choose(&self) -> Option<(NodeId, RunId, usize)> {
-        let mut free: Vec<_> = self.nodes.iter().filter(|(_, node)| node.free() > 0).collect();
+        let mut free: Vec<_> = self
+            .nodes
+            .iter()
+            .filter(|(_, node)| node.free() > 0)
+            .collect();
         free.sort_by_key(|(id, node)| (Reverse(node.free()), *id));
         free.into_iter().find_map(|(id, node)| {
             self.turn.iter().find_map(|run_id| {
@@ -42,24 +46,44 @@ impl State {
     }
 
     fn another_could(&self, needs: &Needs, than: &NodeId) -> bool {
-        self.nodes
-            .iter()
-            .any(|(id, node)| id != than && node.takes_work() && needs.is_subset(&node.offer.capabilities))
+        self.nodes.iter().any(|(id, node)| {
+            id != than && node.takes_work() && needs.is_subset(&node.offer.capabilities)
+        })
     }
 
     fn lease(&mut self, node: NodeId, id: RunId, n: usize, now: Duration, out: &mut Vec<Effect>) {
-        let Some(run) = self.runs.get_mut(&id) else { return };
+        let Some(run) = self.runs.get_mut(&id) else {
+            return;
+        };
         run.queues.remove(n);
         let unit = run.fold.manifest.units[n].clone();
         let (tries, epoch) = (run.fold.units[n].tries, run.fold.units[n].epoch + 1);
-        let leased =
-            v1::Leased { unit_id: unit.unit_id.clone(), r#try: tries, epoch, node_id: node.0.clone() };
+        let leased = v1::Leased {
+            unit_id: unit.unit_id.clone(),
+            r#try: tries,
+            epoch,
+            node_id: node.0.clone(),
+        };
         run.emit(&id, Fact::Leased(leased), out);
         let limit = self.settings.limit(&unit, now);
         let deadline = self.settings.deadline(limit, now);
         let generation = run.generation;
-        run.leases.insert(n, Lease { node: node.clone(), epoch, generation, deadline, limit });
-        let token = Token { run: id.clone(), unit: UnitId(unit.unit_id.clone()), epoch, generation };
+        run.leases.insert(
+            n,
+            Lease {
+                node: node.clone(),
+                epoch,
+                generation,
+                deadline,
+                limit,
+            },
+        );
+        let token = Token {
+            run: id.clone(),
+            unit: UnitId(unit.unit_id.clone()),
+            epoch,
+            generation,
+        };
         let manifest = &run.fold.manifest;
         let options = manifest.options.clone().unwrap_or_default();
         let lease = v1::Lease {
@@ -80,7 +104,10 @@ impl State {
         if let Some(holder) = self.nodes.get_mut(&node) {
             holder.leases.insert((id.clone(), n));
         }
-        out.push(Effect::Send { node, message: Message::Lease(lease) });
+        out.push(Effect::Send {
+            node,
+            message: Message::Lease(lease),
+        });
         // Served: to the end of the line.
         self.turn.retain(|other| *other != id);
         self.turn.push_back(id);

@@ -68,7 +68,12 @@ impl From<v1::LeaseToken> for Token {
 
 impl From<Token> for v1::LeaseToken {
     fn from(token: Token) -> Self {
-        Self { run_id: token.run.0, unit_id: token.unit.0, epoch: token.epoch, generation: token.generation }
+        Self {
+            run_id: token.run.0,
+            unit_id: token.unit.0,
+            epoch: token.epoch,
+            generation: token.generation,
+        }
     }
 }
 
@@ -84,27 +89,60 @@ pub struct Offer {
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A run was submitted.
-    Submitted { run: RunId, generation: u64, manifest: v1::Manifest },
+    /// A run was submitted; its log already holds the plan.
+    Submitted {
+        run: RunId,
+        generation: u64,
+        manifest: v1::Manifest,
+    },
     /// A run of an earlier process goes on.
     Resumed(Resumed),
     /// A node's stream begins. Leases of its that it doesn't hold go back.
-    Attached { node: NodeId, offer: Offer, held: Vec<Token> },
+    Attached {
+        node: NodeId,
+        offer: Offer,
+        held: Vec<Token>,
+    },
     /// A node's stream broke; its leases last until they expire.
     Detached { node: NodeId },
     /// A node renews its leases.
-    Beat { node: NodeId, number: u64, held: Vec<Token> },
+    Beat {
+        node: NodeId,
+        number: u64,
+        held: Vec<Token>,
+    },
     /// A node says how an attempt ended; the bytes are an AttemptResult that could be decoded and
     /// is about the token's unit.
-    Result { node: NodeId, token: Token, result: Vec<u8> },
+    Result {
+        node: NodeId,
+        token: Token,
+        result: Vec<u8>,
+    },
     /// A node's result can't be read: an infrastructure failure.
-    Unreadable { node: NodeId, token: Token, reason: String },
+    Unreadable {
+        node: NodeId,
+        token: Token,
+        reason: String,
+    },
     /// The recordings of a committed result are settled.
-    Settled { run: RunId, unit: UnitId, epoch: u64, settled: Vec<v1::Settled> },
+    Settled {
+        run: RunId,
+        unit: UnitId,
+        epoch: u64,
+        settled: Vec<v1::Settled>,
+    },
     /// A node takes no more work and gives some back.
-    Drained { node: NodeId, returned: Vec<Token>, reason: String },
+    Drained {
+        node: NodeId,
+        returned: Vec<Token>,
+        reason: String,
+    },
     /// Somebody (no problem) or something stops a run.
-    Cancelled { run: RunId, reason: String, problem: Option<v1::Problem> },
+    Cancelled {
+        run: RunId,
+        reason: String,
+        problem: Option<v1::Problem>,
+    },
     /// Time passed; see [`State::wake`].
     Tick,
 }
@@ -128,11 +166,25 @@ pub enum Effect {
     /// Append to the run's log.
     Fact { run: RunId, fact: Fact },
     /// Keep an attempt's result: from here on it stands.
-    Commit { run: RunId, unit: UnitId, epoch: u64, result: Vec<u8> },
+    Commit {
+        run: RunId,
+        unit: UnitId,
+        epoch: u64,
+        result: Vec<u8>,
+    },
     /// Settle the recordings of a committed result, then say [`Event::Settled`].
-    Settle { run: RunId, unit: UnitId, epoch: u64, result: Vec<u8>, mode: v1::CacheMode },
+    Settle {
+        run: RunId,
+        unit: UnitId,
+        epoch: u64,
+        result: Vec<u8>,
+        mode: v1::CacheMode,
+    },
     /// Send to a node.
-    Send { node: NodeId, message: v1::coordinator_message::Message },
+    Send {
+        node: NodeId,
+        message: v1::coordinator_message::Message,
+    },
     /// Nothing follows for this run.
     Over { run: RunId },
 }
@@ -168,7 +220,11 @@ impl Node {
     }
 
     fn free(&self) -> usize {
-        if self.takes_work() { self.offer.slots.saturating_sub(self.leases.len()) } else { 0 }
+        if self.takes_work() {
+            self.offer.slots.saturating_sub(self.leases.len())
+        } else {
+            0
+        }
     }
 }
 
@@ -220,16 +276,43 @@ impl State {
         let mut effects = Vec::new();
         let out = &mut effects;
         match event {
-            Event::Submitted { run, generation, manifest } => self.submit(run, generation, manifest, now, out),
+            Event::Submitted {
+                run,
+                generation,
+                manifest,
+            } => {
+                self.insert(run, RunFold::plan(manifest), generation, now);
+            }
             Event::Resumed(resumed) => self.resume(resumed, now, out),
             Event::Attached { node, offer, held } => self.attach(node, offer, &held, now, out),
             Event::Detached { node } => self.detach(&node),
             Event::Beat { node, number, held } => self.beat(node, number, &held, now, out),
-            Event::Result { node, token, result } => self.result(node, token, result, out),
-            Event::Unreadable { node, token, reason } => self.unreadable(node, token, &reason, out),
-            Event::Settled { run, unit, epoch, settled } => self.settled(&run, &unit, epoch, settled, out),
-            Event::Drained { node, returned, reason } => self.drain(&node, returned, &reason, out),
-            Event::Cancelled { run, reason, problem } => self.cancel(&run, reason, problem, out),
+            Event::Result {
+                node,
+                token,
+                result,
+            } => self.result(node, token, result, out),
+            Event::Unreadable {
+                node,
+                token,
+                reason,
+            } => self.unreadable(node, token, &reason, out),
+            Event::Settled {
+                run,
+                unit,
+                epoch,
+                settled,
+            } => self.settled(&run, &unit, epoch, settled, out),
+            Event::Drained {
+                node,
+                returned,
+                reason,
+            } => self.drain(&node, returned, &reason, out),
+            Event::Cancelled {
+                run,
+                reason,
+                problem,
+            } => self.cancel(&run, reason, problem, out),
             Event::Tick => {}
         }
         self.expire(now, out);
@@ -242,39 +325,47 @@ impl State {
 
     /// When the next [`Event::Tick`] is due; none = only after another event.
     pub fn wake(&self) -> Option<Duration> {
-        let leases = self.turn.iter().flat_map(|id| self.runs[id].leases.values()).map(|lease| lease.deadline);
+        let leases = self
+            .turn
+            .iter()
+            .flat_map(|id| self.runs[id].leases.values())
+            .map(|lease| lease.deadline);
         let grace = self.settings.node_grace;
-        let unmet = self.turn.iter().flat_map(|id| self.runs[id].unmet.values()).map(|since| *since + grace);
-        let lonely = self.turn.iter().filter_map(|id| self.lonely(&self.runs[id])).map(|since| since + grace);
+        let unmet = self
+            .turn
+            .iter()
+            .flat_map(|id| self.runs[id].unmet.values())
+            .map(|since| *since + grace);
+        let lonely = self
+            .turn
+            .iter()
+            .filter_map(|id| self.lonely(&self.runs[id]))
+            .map(|since| since + grace);
         leases.chain(unmet).chain(lonely).min()
     }
 
     /// The runs whose unit of this id a node holds; one, unless two runs hold the same test at once.
     pub fn holders(&self, node: &NodeId, unit: &str) -> Vec<RunId> {
-        let Some(node) = self.nodes.get(node) else { return Vec::new() };
-        let same = node.leases.iter().filter(|(run, n)| self.runs[run].fold.manifest.units[*n].unit_id == unit);
+        let Some(node) = self.nodes.get(node) else {
+            return Vec::new();
+        };
+        let same = node
+            .leases
+            .iter()
+            .filter(|(run, n)| self.runs[run].fold.manifest.units[*n].unit_id == unit);
         same.map(|(run, _)| run.clone()).collect()
     }
 
-    /// Forgets a run that could not be made durable.
-    pub fn forget(&mut self, run: &RunId) {
-        self.runs.remove(run);
-        self.turn.retain(|id| id != run);
-        self.over.retain(|id| id != run);
-        for node in self.nodes.values_mut() {
-            node.leases.retain(|(id, _)| id != run);
-        }
-    }
-
-    fn submit(&mut self, id: RunId, generation: u64, manifest: v1::Manifest, now: Duration, out: &mut Vec<Effect>) {
-        let fact = Fact::Planned(v1::Planned { manifest: Some(manifest.clone()) });
-        out.push(Effect::Fact { run: id.clone(), fact });
-        self.insert(id, RunFold::plan(manifest), generation, now);
-    }
-
     fn resume(&mut self, resumed: Resumed, now: Duration, out: &mut Vec<Effect>) {
-        let Resumed { run: id, generation, facts, pending } = resumed;
-        let Some(fold) = RunFold::of(facts.iter().map(|(_, fact)| fact)) else { return };
+        let Resumed {
+            run: id,
+            generation,
+            facts,
+            pending,
+        } = resumed;
+        let Some(fold) = RunFold::of(facts.iter().map(|(_, fact)| fact)) else {
+            return;
+        };
         self.insert(id.clone(), fold, generation, now);
         // The leases of the earlier process go on under their own tokens, as if renewed now: their
         // nodes may be on their way back.
@@ -313,7 +404,10 @@ impl Run {
     /// Applies a fact and hands it on.
     fn emit(&mut self, id: &RunId, fact: Fact, out: &mut Vec<Effect>) {
         self.fold.apply(&fact);
-        out.push(Effect::Fact { run: id.clone(), fact });
+        out.push(Effect::Fact {
+            run: id.clone(),
+            fact,
+        });
     }
 
     fn unit_id(&self, n: usize) -> &str {

@@ -47,13 +47,23 @@ mod tests {
     use super::*;
 
     fn failed(code: ErrorCode) -> Outcome {
-        Outcome { status: Status::Failed, problem: Some(Problem::new(code, "")), stops_run: false }
+        Outcome {
+            status: Status::Failed,
+            problem: Some(Problem::new(code, "")),
+            stops_run: false,
+        }
     }
 
     #[test]
     fn each_class_has_its_own_budget() {
-        let rich = Budgets { retries: 1, infra_tries: 2 };
-        let poor = Budgets { retries: 0, infra_tries: 1 };
+        let rich = Budgets {
+            retries: 1,
+            infra_tries: 2,
+        };
+        let poor = Budgets {
+            retries: 0,
+            infra_tries: 1,
+        };
         let next = |code, left| after(&failed(code), left);
         assert_eq!(next(ErrorCode::AssertionFailed, rich), Next::Retry);
         assert_eq!(next(ErrorCode::AssertionFailed, poor), Next::End);
@@ -61,9 +71,15 @@ mod tests {
         assert_eq!(next(ErrorCode::BrowserCrashed, poor), Next::End);
         assert_eq!(next(ErrorCode::PolicyDenied, rich), Next::End);
         assert_eq!(next(ErrorCode::InternalError, rich), Next::End);
-        let timed_out = Outcome { status: Status::TimedOut, ..failed(ErrorCode::TestTimeout) };
+        let timed_out = Outcome {
+            status: Status::TimedOut,
+            ..failed(ErrorCode::TestTimeout)
+        };
         assert_eq!(after(&timed_out, rich), Next::Retry);
-        let stopping = Outcome { stops_run: true, ..failed(ErrorCode::AssertionFailed) };
+        let stopping = Outcome {
+            stops_run: true,
+            ..failed(ErrorCode::AssertionFailed)
+        };
         assert_eq!(after(&stopping, rich), Next::End);
     }
 }

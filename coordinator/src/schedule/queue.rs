@@ -21,20 +21,37 @@ type Place = (Reverse<u64>, usize);
 impl Queues {
     /// Empty queues for these units. A unit of unknown length counts as the median of the known.
     pub fn new(units: &[v1::Unit]) -> Self {
-        let mut known: Vec<_> = units.iter().map(|unit| unit.expected_ms).filter(|ms| *ms > 0).collect();
+        let mut known: Vec<_> = units
+            .iter()
+            .map(|unit| unit.expected_ms)
+            .filter(|ms| *ms > 0)
+            .collect();
         known.sort_unstable();
         let median = known.get(known.len() / 2).copied().unwrap_or(0);
         let place = |(n, unit): (usize, &v1::Unit)| {
-            let expected = if unit.expected_ms > 0 { unit.expected_ms } else { median };
-            (unit.requires.iter().cloned().collect(), (Reverse(expected), n))
+            let expected = if unit.expected_ms > 0 {
+                unit.expected_ms
+            } else {
+                median
+            };
+            (
+                unit.requires.iter().cloned().collect(),
+                (Reverse(expected), n),
+            )
         };
-        Self { waiting: BTreeMap::new(), places: units.iter().enumerate().map(place).collect() }
+        Self {
+            waiting: BTreeMap::new(),
+            places: units.iter().enumerate().map(place).collect(),
+        }
     }
 
     /// Puts unit `n` in its queue.
     pub fn push(&mut self, n: usize) {
         let (needs, place) = &self.places[n];
-        self.waiting.entry(needs.clone()).or_default().insert(*place);
+        self.waiting
+            .entry(needs.clone())
+            .or_default()
+            .insert(*place);
     }
 
     /// Takes unit `n` out of its queue.
@@ -50,9 +67,11 @@ impl Queues {
 
     /// The longest unit that a node with `offered` can run and that `fits`.
     pub fn best(&self, offered: &Needs, fits: impl Fn(&Needs, usize) -> bool) -> Option<usize> {
-        let candidates = self.waiting.iter().filter(|(needs, _)| needs.is_subset(offered)).filter_map(|(needs, queue)| {
-            queue.iter().find(|(_, n)| fits(needs, *n))
-        });
+        let candidates = self
+            .waiting
+            .iter()
+            .filter(|(needs, _)| needs.is_subset(offered))
+            .filter_map(|(needs, queue)| queue.iter().find(|(_, n)| fits(needs, *n)));
         candidates.min().map(|(_, n)| *n)
     }
 
@@ -63,7 +82,12 @@ impl Queues {
 
     /// The waiting units that need exactly this.
     pub fn units(&self, needs: &Needs) -> Vec<usize> {
-        self.waiting.get(needs).into_iter().flatten().map(|(_, n)| *n).collect()
+        self.waiting
+            .get(needs)
+            .into_iter()
+            .flatten()
+            .map(|(_, n)| *n)
+            .collect()
     }
 
     /// Whether nothing waits.
@@ -103,18 +127,29 @@ mod tests {
 
     #[test]
     fn longest_first_then_collection_order() {
-        assert_eq!(order(&[(10, ""), (30, ""), (20, ""), (30, "")], &[]), [1, 3, 2, 0]);
+        assert_eq!(
+            order(&[(10, ""), (30, ""), (20, ""), (30, "")], &[]),
+            [1, 3, 2, 0]
+        );
     }
 
     #[test]
     fn an_unknown_length_counts_as_the_median() {
-        assert_eq!(order(&[(10, ""), (0, ""), (20, ""), (90, "")], &[]), [3, 1, 2, 0]);
+        assert_eq!(
+            order(&[(10, ""), (0, ""), (20, ""), (90, "")], &[]),
+            [3, 1, 2, 0]
+        );
         assert_eq!(order(&[(0, ""), (0, "")], &[]), [0, 1]);
     }
 
     #[test]
     fn a_node_gets_only_what_it_can_run() {
-        let units = [(10, "browser:chromium"), (99, "browser:firefox"), (20, "browser:chromium egress"), (5, "")];
+        let units = [
+            (10, "browser:chromium"),
+            (99, "browser:firefox"),
+            (20, "browser:chromium egress"),
+            (5, ""),
+        ];
         assert_eq!(order(&units, &["browser:chromium"]), [0, 3]);
         assert_eq!(order(&units, &["browser:chromium", "egress"]), [2, 0, 3]);
     }

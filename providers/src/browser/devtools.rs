@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use url::Url;
 
+use crate::http;
+
 /// The answer; fields that we don't use are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Version {
@@ -27,24 +29,17 @@ pub(super) enum NoVersion {
 
 /// Asks `base` (`http` or `https`), past any proxy of the environment. The caller sets the deadline.
 pub(super) async fn version(base: &Url) -> Result<Version, NoVersion> {
-    // reqwest wants a provider even where no TLS is spoken; another room may have set it first.
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .ok();
     let told = |error: reqwest::Error| {
         let error = error.without_url();
         if error.is_connect() {
-            NoVersion::Unreachable(root_cause(&error))
+            NoVersion::Unreachable(http::root_cause(&error))
         } else {
-            NoVersion::NotTold(root_cause(&error))
+            NoVersion::NotTold(http::root_cause(&error))
         }
     };
     let mut url = base.clone();
     url.set_path("/json/version");
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .map_err(told)?;
+    let client = http::client().build().map_err(told)?;
     let answer = client.get(url).send().await.map_err(told)?;
     answer
         .error_for_status()
@@ -52,13 +47,4 @@ pub(super) async fn version(base: &Url) -> Result<Version, NoVersion> {
         .json()
         .await
         .map_err(told)
-}
-
-/// The innermost error: the outer ones only say that something failed.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

@@ -1,0 +1,167 @@
+//! Goals in people's words on drawn apps: what the keyless decider does with each, and what blind
+//! choice makes of the same goals. `UPDATE=1` rewrites the expected lines of `cases/*.txt`; read the
+//! difference before keeping it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use muster_proto::verdict::VerdictStatus;
+use serde_json::Value;
+
+use super::keyless::Keyless;
+use super::{Chooser, DecisionExecutor, Gates, RandomChooser};
+use crate::executor::sketch::{App, FakeHarness};
+use crate::executor::{Executor, Judge, StepContext};
+
+/// A goal on a drawn app.
+struct Case {
+    app: App,
+    start: String,
+    goal: String,
+    params: Value,
+    replayed: Vec<String>,
+    expected: Vec<String>,
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/executor/decision/cases");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+/// A file is an app's outline, then goals after `---` lines.
+fn cases(text: &str) -> Vec<Case> {
+    let (outline, goals) = text.split_once("\n---").unwrap();
+    let app = App::parse(outline);
+    goals
+        .split("\n---")
+        .map(|block| {
+            let mut fields: BTreeMap<&str, &str> = BTreeMap::new();
+            let (mut replayed, mut expected) = (Vec::new(), Vec::new());
+            for line in block.lines().filter(|line| !line.trim().is_empty()) {
+                if let Some(line) = line.strip_prefix("> ") {
+                    expected.push(line.to_owned());
+                } else if let Some(line) = line.strip_prefix("replayed: ") {
+                    replayed.push(line.to_owned());
+                } else {
+                    let (key, value) = line
+                        .split_once(": ")
+                        .unwrap_or_else(|| panic!("{line:?} has no key"));
+                    fields.insert(key.trim(), value);
+                }
+            }
+            Case {
+                app: app.clone(),
+                start: fields["start"].to_owned(),
+                goal: fields["goal"].to_owned(),
+                params: fields
+                    .get("params")
+                    .map_or(Value::Null, |json| serde_json::from_str(json).unwrap()),
+                replayed,
+                expected,
+            }
+        })
+        .collect()
+}
+
+/// What was done, the last line being the verdict.
+async fn follow(case: &Case, chooser: Arc<dyn Chooser>) -> Vec<String> {
+    let harness = FakeHarness::new(case.app.clone(), &case.start);
+    let context = StepContext {
+        harness: &harness,
+        instruction: &case.goal,
+        params: &case.params,
+        agent_context: "",
+        ledger: "",
+        replayed: &case.replayed,
+        handed_off: None,
+    };
+    let executor = DecisionExecutor::new(chooser, Gates::default(), Judge::Nobody);
+    let verdict = executor.run_step(&context).await;
+    let mut lines = harness.done();
+    lines.push(match verdict {
+        Ok(verdict) if verdict.status == VerdictStatus::Passed => {
+            format!("passed at {}", harness.at())
+        }
+        Ok(verdict) => format!(
+            "{} {}",
+            verdict.code.map_or("", |code| code.as_str()),
+            verdict.summary
+        ),
+        Err(error) => format!("{error:?}"),
+    });
+    lines
+}
+
+#[tokio::test]
+async fn keyless_follows_or_declines_each_goal_as_written_down() {
+    let update = std::env::vars().any(|(name, _)| name == "UPDATE");
+    let mut wrong = Vec::new();
+    for file in files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (outline, _) = text.split_once("\n---").unwrap();
+        let mut rewritten = outline.to_owned();
+        for (case, block) in cases(&text).iter().zip(text.split("\n---").skip(1)) {
+            let done = follow(case, Arc::new(Keyless)).await;
+            if done != case.expected {
+                wrong.push(format!(
+                    "{}\n  expected {:#?}\n  did {:#?}",
+                    case.goal, case.expected, done
+                ));
+            }
+            let kept = block
+                .lines()
+                .filter(|line| !line.starts_with("> ") && !line.trim().is_empty());
+            rewritten.push_str("\n---\n");
+            rewritten.extend(kept.map(|line| format!("{line}\n")));
+            rewritten.extend(done.iter().map(|line| format!("> {line}\n")));
+        }
+        if update {
+            std::fs::write(&file, rewritten).unwrap();
+        }
+    }
+    assert!(
+        update || wrong.is_empty(),
+        "{} goals went otherwise:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn blind_choice_reaches_few_of_the_goals() {
+    let (mut goals, mut reached) = (0, 0);
+    for file in files() {
+        for (seed, case) in cases(&std::fs::read_to_string(&file).unwrap())
+            .iter()
+            .enumerate()
+        {
+            if case
+                .expected
+                .last()
+                .is_some_and(|line| line.starts_with("passed"))
+            {
+                goals += 1;
+                let seed = u64::try_from(seed).unwrap();
+                let done = follow(case, Arc::new(RandomChooser::new(seed))).await;
+                let mut rest = done.iter();
+                // All that has to be done, in order; more may be done in between.
+                reached += usize::from(
+                    case.expected
+                        .iter()
+                        .all(|line| rest.any(|done| done == line)),
+                );
+            }
+        }
+    }
+    assert!(goals >= 30, "only {goals} goals are followed at all");
+    assert!(
+        reached * 10 < goals,
+        "{reached} of {goals} goals were reached blindly"
+    );
+}

@@ -1,0 +1,285 @@
+//! A harness over a drawn app. It counts, keeps what was done, and knows no policy.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use muster_engine::{Node, NodeId, Snapshot};
+use muster_proto::action::{Action, Typed};
+use muster_proto::code::ErrorCode;
+use muster_proto::outcome::Problem;
+use muster_providers::model::{ModelReply, ModelRequest};
+
+use super::parse::{App, Lead};
+use crate::harness::{Budget, Harness, Observation, Performed, StepError};
+
+/// See the module.
+pub struct FakeHarness {
+    app: App,
+    state: Mutex<State>,
+}
+
+struct State {
+    at: String,
+    snapshot: Snapshot,
+    revision: u64,
+    done: Vec<String>,
+    decisions: u32,
+    actions: u32,
+    replies: VecDeque<ModelReply>,
+    requests: Vec<ModelRequest>,
+}
+
+/// Actions, and model calls or decisions, of one step.
+const BUDGET: u32 = 25;
+
+impl FakeHarness {
+    /// Begins on this screen.
+    pub fn new(app: App, start: &str) -> Self {
+        let snapshot = app
+            .screens
+            .get(start)
+            .unwrap_or_else(|| panic!("no screen {start:?}"))
+            .clone();
+        let state = State {
+            at: start.to_owned(),
+            snapshot,
+            revision: 0,
+            done: Vec::new(),
+            decisions: 0,
+            actions: 0,
+            replies: VecDeque::new(),
+            requests: Vec::new(),
+        };
+        Self {
+            app,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// What the model will answer, in order.
+    pub fn replies(self, replies: impl IntoIterator<Item = ModelReply>) -> Self {
+        self.state().replies.extend(replies);
+        self
+    }
+
+    /// What was done, one line each.
+    pub fn done(&self) -> Vec<String> {
+        self.state().done.clone()
+    }
+
+    /// The name of the current screen.
+    pub fn at(&self) -> String {
+        self.state().at.clone()
+    }
+
+    /// Decisions that were counted.
+    pub fn decisions(&self) -> u32 {
+        self.state().decisions
+    }
+
+    /// What the model was asked.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.state().requests.clone()
+    }
+
+    /// The id of a node on the current screen.
+    pub fn id(&self, role: &str, name: &str) -> NodeId {
+        let found = self
+            .state()
+            .snapshot
+            .nodes
+            .iter()
+            .find(|node| node.role == role && node.name == name)
+            .map(|node| node.id);
+        found.unwrap_or_else(|| panic!("no {role} {name:?}"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn observe_now(state: &mut State) -> Arc<Observation> {
+        state.revision += 1;
+        Arc::new(Observation {
+            revision: state.revision,
+            location: state.snapshot.url.clone(),
+            snapshot: state.snapshot.clone(),
+        })
+    }
+}
+
+fn exhausted() -> StepError {
+    StepError::Stop(Problem::new(
+        ErrorCode::StepBudgetExhausted,
+        "the budget is spent",
+    ))
+}
+
+#[async_trait]
+impl Harness for FakeHarness {
+    async fn observe(&self) -> Result<Arc<Observation>, StepError> {
+        Ok(Self::observe_now(&mut self.state()))
+    }
+
+    async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        let mut state = self.state();
+        state.actions += 1;
+        if state.actions > BUDGET {
+            return Err(exhausted());
+        }
+        let before = Self::observe_now(&mut state);
+        let refused = |what: String| StepError::Refused {
+            code: ErrorCode::ActionFailed,
+            message: what,
+        };
+        let target = match action.target() {
+            Some(&id) => {
+                let index = state.snapshot.nodes.iter().position(|node| node.id == id);
+                Some(index.ok_or_else(|| refused(format!("{id} is not on the screen")))?)
+            }
+            None => None,
+        };
+        let what = target
+            .map(|index| line(&state.snapshot, index))
+            .unwrap_or_default();
+        let mut follows = false;
+        let said = match (&action, target) {
+            (Action::Tap { .. }, _) => {
+                follows = true;
+                format!("tap {what}")
+            }
+            (Action::Press { key, .. }, _) => {
+                follows = key == "Enter";
+                format!("press {key} in {what}")
+            }
+            (Action::Type { value, .. }, Some(index)) => {
+                let (shown, text) = match value {
+                    Typed::Literal { text } | Typed::Template { text } => {
+                        (format!("{text:?}"), text.clone())
+                    }
+                    Typed::Secret { name } => (format!("<{name}>"), "••••".to_owned()),
+                };
+                let node: &mut Node = &mut state.snapshot.nodes[index];
+                if !node.editable {
+                    return Err(refused(format!("{what} takes no text")));
+                }
+                node.value = Some(text);
+                format!("type {shown} into {what}")
+            }
+            (Action::Select { label, .. }, Some(index)) => {
+                follows = state.snapshot.nodes[index].value.as_ref() != Some(label);
+                state.snapshot.nodes[index].value = Some(label.clone());
+                format!("select {label:?} in {what}")
+            }
+            (Action::Check { checked, .. }, Some(index)) => {
+                state.snapshot.nodes[index].states.checked = Some(*checked);
+                format!("{} {what}", if *checked { "check" } else { "uncheck" })
+            }
+            (other, _) => other.verb().to_owned(),
+        };
+        state.done.push(said);
+        let lead = action
+            .target()
+            .filter(|_| follows)
+            .and_then(|id| self.app.leads.get(id));
+        match lead {
+            Some(Lead::Screen(to)) => {
+                state.snapshot = self
+                    .app
+                    .screens
+                    .get(to)
+                    .unwrap_or_else(|| panic!("no screen {to:?}"))
+                    .clone();
+                state.at.clone_from(to);
+            }
+            Some(Lead::Status(text)) => {
+                let id = NodeId(900_000 + u64::from(state.actions));
+                let status = Node {
+                    id,
+                    role: "status".to_owned(),
+                    text: text.clone(),
+                    in_viewport: true,
+                    ..Node::default()
+                };
+                state.snapshot.nodes.push(status);
+            }
+            None => {}
+        }
+        let after = Self::observe_now(&mut state);
+        let changed = before.snapshot != after.snapshot;
+        Ok(Performed {
+            action,
+            before,
+            after,
+            changed,
+            settled_in: Duration::from_millis(1),
+        })
+    }
+
+    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError> {
+        let mut state = self.state();
+        state.requests.push(request.clone());
+        state.replies.pop_front().ok_or_else(exhausted)
+    }
+
+    fn decide(&self) -> Result<(), StepError> {
+        let mut state = self.state();
+        state.decisions += 1;
+        if state.decisions > BUDGET {
+            Err(exhausted())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn budget(&self) -> Budget {
+        let state = self.state();
+        let asked = u32::try_from(state.requests.len()).unwrap() + state.decisions;
+        Budget {
+            actions: BUDGET - state.actions.min(BUDGET),
+            model_calls: BUDGET - asked.min(BUDGET),
+            time: Duration::from_secs(120),
+        }
+    }
+
+    async fn pause(&self, _delay: Duration) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// `button "Remove" in "Sun Hat"`.
+fn line(snapshot: &Snapshot, index: usize) -> String {
+    let node = &snapshot.nodes[index];
+    let mut depth = node.depth;
+    for (at, above) in snapshot.nodes[..index]
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, above)| !above.role.is_empty())
+    {
+        if above.depth < depth {
+            depth = above.depth;
+            if matches!(
+                above.role.as_str(),
+                "listitem" | "row" | "article" | "dialog"
+            ) {
+                let inside = snapshot.nodes[at..].iter().map(|node| {
+                    if node.name.is_empty() {
+                        &node.text
+                    } else {
+                        &node.name
+                    }
+                });
+                let title = inside
+                    .into_iter()
+                    .find(|text| !text.is_empty())
+                    .cloned()
+                    .unwrap_or_default();
+                return format!("{} {:?} in {title:?}", node.role, node.name);
+            }
+        }
+    }
+    format!("{} {:?}", node.role, node.name)
+}
