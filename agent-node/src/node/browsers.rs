@@ -3,7 +3,7 @@
 //! It is replaced when it dies, after a number of contexts, and when it is old; attempts that
 //! still use the one before keep it until they end.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +31,10 @@ pub(super) struct Recycling {
 
 impl Default for Recycling {
     fn default() -> Self {
-        Self { contexts: 100, age: Duration::from_secs(30 * 60) }
+        Self {
+            contexts: 100,
+            age: Duration::from_secs(30 * 60),
+        }
     }
 }
 
@@ -57,6 +60,8 @@ struct Warm {
     since: Instant,
     /// Why it died.
     dead: Arc<OnceLock<String>>,
+    /// It lives, but opens no more contexts.
+    worn: AtomicBool,
     provider: Arc<dyn BrowserProvider>,
     leaving: TaskTracker,
     _watch: DropGuard,
@@ -72,7 +77,11 @@ pub(super) struct Context {
 
 impl Browsers {
     /// Nothing is started yet.
-    pub(super) fn new(provider: Arc<dyn BrowserProvider>, egress: Egress, recycling: Recycling) -> Self {
+    pub(super) fn new(
+        provider: Arc<dyn BrowserProvider>,
+        egress: Egress,
+        recycling: Recycling,
+    ) -> Self {
         Self {
             provider,
             egress,
@@ -84,7 +93,11 @@ impl Browsers {
 
     /// Opens a page within `deadline`, starting a browser if none is warm. A browser that turns
     /// out dead is replaced once.
-    pub(super) async fn open(&self, viewport: (u32, u32), deadline: Duration) -> Result<Context, Problem> {
+    pub(super) async fn open(
+        &self,
+        viewport: (u32, u32),
+        deadline: Duration,
+    ) -> Result<Context, Problem> {
         let end = Instant::now() + deadline;
         let left = || end.saturating_duration_since(Instant::now());
         let mut replaced = false;
@@ -96,7 +109,10 @@ impl Browsers {
                 })?),
                 false => None,
             };
-            let options = PageOptions { proxy: proxy.as_ref().map(EgressProxy::url), viewport };
+            let options = PageOptions {
+                proxy: proxy.as_ref().map(EgressProxy::url),
+                viewport,
+            };
             match warm.chromium.open(options, left()).await {
                 Ok(page) => return Ok(Context { page, proxy, warm }),
                 Err(EngineError::Dead(reason)) if !replaced => {
@@ -104,7 +120,9 @@ impl Browsers {
                     warm.dead.set(reason).ok();
                     replaced = true;
                 }
-                Err(EngineError::Dead(reason)) => return Err(Problem::new(ErrorCode::BrowserCrashed, reason)),
+                Err(EngineError::Dead(reason)) => {
+                    return Err(Problem::new(ErrorCode::BrowserCrashed, reason));
+                }
                 Err(error) => return Err(unavailable(format!("no page could be opened: {error}"))),
             }
         }
@@ -112,7 +130,9 @@ impl Browsers {
 
     /// Gives back what is warm and waits until every browser is gone.
     pub(super) async fn close(&self) {
-        drop(std::mem::take(&mut *self.current.lock().unwrap_or_else(PoisonError::into_inner)));
+        drop(std::mem::take(
+            &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner),
+        ));
         self.leaving.close();
         self.leaving.wait().await;
     }
@@ -135,7 +155,7 @@ impl Browsers {
     }
 
     fn may_open(&self, warm: &Warm) -> bool {
-        if warm.dead.get().is_some() {
+        if warm.dead.get().is_some() || warm.worn.load(Ordering::Relaxed) {
             return false;
         }
         let taken = warm.contexts.fetch_add(1, Ordering::Relaxed);
@@ -146,21 +166,36 @@ impl Browsers {
 
     async fn start(&self, deadline: Duration) -> Result<Arc<Warm>, Problem> {
         let end = Instant::now() + deadline;
-        let lease = self.provider.acquire(deadline).await.map_err(|error| unavailable(error.to_string()))?;
-        let chromium = Chromium::connect(&lease.ws_url, end.saturating_duration_since(Instant::now())).await;
+        let lease = self
+            .provider
+            .acquire(deadline)
+            .await
+            .map_err(|error| unavailable(error.to_string()))?;
+        let chromium =
+            Chromium::connect(&lease.ws_url, end.saturating_duration_since(Instant::now())).await;
         let chromium = match chromium {
             Ok(chromium) => Arc::new(chromium),
             Err(error) => {
                 if let Err(error) = self.provider.release(&lease.id).await {
                     tracing::warn!(%error, "a browser could not be given back");
                 }
-                return Err(unavailable(format!("the browser does not speak DevTools: {error}")));
+                return Err(unavailable(format!(
+                    "the browser does not speak DevTools: {error}"
+                )));
             }
         };
-        tracing::info!(provider = self.provider.name(), product = lease.product, "a browser is ready");
+        tracing::info!(
+            provider = self.provider.name(),
+            product = lease.product,
+            "a browser is ready"
+        );
         let dead = Arc::new(OnceLock::new());
         let stop = CancellationToken::new();
-        self.leaving.spawn(watch(Arc::clone(&chromium), Arc::clone(&dead), stop.clone()));
+        self.leaving.spawn(watch(
+            Arc::clone(&chromium),
+            Arc::clone(&dead),
+            stop.clone(),
+        ));
         let port = Url::parse(&lease.ws_url).ok().and_then(|url| url.port());
         Ok(Arc::new(Warm {
             _port: port.map(|port| self.egress.deny(port)),
@@ -169,6 +204,7 @@ impl Browsers {
             contexts: AtomicU32::new(0),
             since: Instant::now(),
             dead,
+            worn: AtomicBool::new(false),
             provider: Arc::clone(&self.provider),
             leaving: self.leaving.clone(),
             _watch: stop.drop_guard(),
@@ -207,7 +243,7 @@ impl Context {
     pub(super) async fn close(self) {
         if timeout(CLOSE, self.page.close()).await.is_err() {
             tracing::warn!("a page did not close in time; its browser will be replaced");
-            self.warm.dead.set("a page did not close".to_owned()).ok();
+            self.warm.worn.store(true, Ordering::Relaxed);
         }
         if let Some(proxy) = self.proxy
             && timeout(CLOSE, proxy.close()).await.is_err()

@@ -28,7 +28,8 @@ pub(super) struct Line {
 impl Line {
     /// Nothing is connected yet.
     pub(super) fn to(endpoint: &Endpoint) -> Result<Self, NodeError> {
-        let setup = |message: String| NodeError::Setup(Problem::new(ErrorCode::InvalidConfig, message));
+        let setup =
+            |message: String| NodeError::Setup(Problem::new(ErrorCode::InvalidConfig, message));
         match endpoint {
             Endpoint::Unix(path) => {
                 let path = path.clone();
@@ -45,7 +46,8 @@ impl Line {
             }
             Endpoint::Tcp { address, token } => {
                 let transport = Transport::from_shared(format!("http://{address}"));
-                let transport = transport.map_err(|error| setup(format!("{address} is no address: {error}")))?;
+                let transport = transport
+                    .map_err(|error| setup(format!("{address} is no address: {error}")))?;
                 let bearer = Bearer::new(token).ok_or_else(|| {
                     setup("the coordinator's token holds characters that a header can't; copy it again".to_owned())
                 })?;

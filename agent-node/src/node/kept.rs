@@ -30,13 +30,25 @@ struct Place<V> {
 
 impl<V: Clone> Kept<V> {
     pub(super) fn new(limit: u64) -> Self {
-        let inner = Inner { places: HashMap::new(), weight: 0, clock: 0 };
-        Self { limit, inner: Mutex::new(inner) }
+        let inner = Inner {
+            places: HashMap::new(),
+            weight: 0,
+            clock: 0,
+        };
+        Self {
+            limit,
+            inner: Mutex::new(inner),
+        }
     }
 
     /// The value under `name`, fetched if it is not there. A failure is not kept: whoever else
     /// waits for the same value fetches it in turn.
-    pub(super) async fn get<E, F>(&self, name: &str, weigh: impl FnOnce(&V) -> u64, fetch: F) -> Result<V, E>
+    pub(super) async fn get<E, F>(
+        &self,
+        name: &str,
+        weigh: impl FnOnce(&V) -> u64,
+        fetch: F,
+    ) -> Result<V, E>
     where
         F: Future<Output = Result<V, E>>,
     {
@@ -53,11 +65,14 @@ impl<V: Clone> Kept<V> {
         let mut inner = self.inner();
         inner.clock += 1;
         let clock = inner.clock;
-        let place = inner.places.entry(name.to_owned()).or_insert_with(|| Place {
-            value: Arc::new(OnceCell::new()),
-            weight: 0,
-            used: clock,
-        });
+        let place = inner
+            .places
+            .entry(name.to_owned())
+            .or_insert_with(|| Place {
+                value: Arc::new(OnceCell::new()),
+                weight: 0,
+                used: clock,
+            });
         place.used = clock;
         Arc::clone(&place.value)
     }
@@ -71,7 +86,12 @@ impl<V: Clone> Kept<V> {
         }
         while inner.weight > self.limit {
             let settled = inner.places.iter().filter(|(_, place)| place.weight > 0);
-            let Some(oldest) = settled.min_by_key(|(_, place)| place.used).map(|(name, _)| name.clone()) else { break };
+            let Some(oldest) = settled
+                .min_by_key(|(_, place)| place.used)
+                .map(|(name, _)| name.clone())
+            else {
+                break;
+            };
             if let Some(place) = inner.places.remove(&oldest) {
                 inner.weight -= place.weight;
             }
@@ -80,7 +100,11 @@ impl<V: Clone> Kept<V> {
 
     fn forget_empty(&self, name: &str) {
         let mut inner = self.inner();
-        if inner.places.get(name).is_some_and(|place| !place.value.initialized()) {
+        if inner
+            .places
+            .get(name)
+            .is_some_and(|place| !place.value.initialized())
+        {
             inner.places.remove(name);
         }
     }
@@ -115,7 +139,9 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_not_kept() {
         let (kept, count) = (Kept::new(10), AtomicU32::new(0));
-        let error = kept.get("a", |_| 1, fetched(&count, Err("away".to_owned()))).await;
+        let error = kept
+            .get("a", |_| 1, fetched(&count, Err("away".to_owned())))
+            .await;
         assert_eq!(error, Err("away".to_owned()));
         assert_eq!(kept.get("a", |_| 1, fetched(&count, Ok(7))).await, Ok(7));
     }
@@ -131,7 +157,9 @@ mod tests {
         assert_eq!(count.load(Ordering::Relaxed), 3, "a was used after b");
         kept.get("b", |_| 4, fetched(&count, Ok(7))).await.unwrap();
         assert_eq!(count.load(Ordering::Relaxed), 4);
-        kept.get("huge", |_| 11, fetched(&count, Ok(7))).await.unwrap();
+        kept.get("huge", |_| 11, fetched(&count, Ok(7)))
+            .await
+            .unwrap();
         assert_eq!(kept.inner().weight, 0);
     }
 }

@@ -34,7 +34,7 @@ pub(super) enum LinkEvent {
     /// A stream is being opened. The first message into it must be a hello, and must not wait.
     Opening(Outbound),
     /// The coordinator says something.
-    Message(Message),
+    Message(Box<Message>),
     /// The stream ended; another will be opened.
     Closed,
     /// The coordinator will not have us; no other stream will be opened.
@@ -49,8 +49,12 @@ pub(super) struct Outbound {
     pub(super) hang_up: CancellationToken,
 }
 
-/// The link's task, until `stop`.
-pub(super) fn keep(line: Line, stop: CancellationToken) -> (mpsc::Receiver<LinkEvent>, impl Future<Output = ()>) {
+/// The link's task. When nobody hears its events any more it lets the stream end, so that what
+/// was said last gets out, and opens no other; `stop` ends it at once.
+pub(super) fn keep(
+    line: Line,
+    stop: CancellationToken,
+) -> (mpsc::Receiver<LinkEvent>, impl Future<Output = ()>) {
     let (events, heard) = mpsc::channel(EVENTS);
     let work = async move {
         let mut pause = PAUSE;
@@ -75,9 +79,10 @@ pub(super) fn keep(line: Line, stop: CancellationToken) -> (mpsc::Receiver<LinkE
                 }
             }
             // Nodes that lost the same coordinator must not come back in step.
-            let jittered = pause.mul_f64(rand::random_range(0.5..1.0));
-            if stop.run_until_cancelled(sleep(jittered)).await.is_none() {
-                return;
+            tokio::select! {
+                () = sleep(pause.mul_f64(rand::random_range(0.5..1.0))) => {}
+                () = events.closed() => return,
+                () = stop.cancelled() => return,
             }
             pause = (pause * 2).min(LONGEST);
         }
@@ -100,7 +105,11 @@ enum Ended {
 }
 
 /// Opens a stream and reads it to its end. None = the session is over.
-async fn one_stream(line: &Line, events: &mpsc::Sender<LinkEvent>, stop: &CancellationToken) -> Option<Ended> {
+async fn one_stream(
+    line: &Line,
+    events: &mpsc::Sender<LinkEvent>,
+    stop: &CancellationToken,
+) -> Option<Ended> {
     let (messages, outgoing) = mpsc::channel(OUTBOUND);
     let hang_up = stop.child_token();
     let outbound = Outbound {
@@ -111,7 +120,8 @@ async fn one_stream(line: &Line, events: &mpsc::Sender<LinkEvent>, stop: &Cancel
 
     let mut heard = false;
     let read = async {
-        let mut client = NodeServiceClient::with_interceptor(line.channel.clone(), line.bearer.clone());
+        let mut client =
+            NodeServiceClient::with_interceptor(line.channel.clone(), line.bearer.clone());
         let opening = timeout(OPEN, client.attach(ReceiverStream::new(outgoing))).await;
         let mut stream = match opening {
             Ok(Ok(response)) => response.into_inner(),
@@ -121,7 +131,9 @@ async fn one_stream(line: &Line, events: &mpsc::Sender<LinkEvent>, stop: &Cancel
         let mut first = Some(OPEN);
         loop {
             let next = match first.take() {
-                Some(within) => timeout(within, stream.message()).await.map_err(|_| silent())?,
+                Some(within) => timeout(within, stream.message())
+                    .await
+                    .map_err(|_| silent())?,
                 None => stream.message().await,
             };
             let Some(message) = next? else { break };
@@ -129,15 +141,19 @@ async fn one_stream(line: &Line, events: &mpsc::Sender<LinkEvent>, stop: &Cancel
             match message.message {
                 Some(Message::Refused(v1::Refused { problem })) => {
                     let problem = problem.as_ref().map(words::problem);
-                    return Ok(problem.unwrap_or_else(|| Problem::new(ErrorCode::InternalError, "it gave no reason")));
+                    return Ok(problem.unwrap_or_else(|| {
+                        Problem::new(ErrorCode::InternalError, "it gave no reason")
+                    }));
                 }
-                Some(message) => {
-                    if events.send(LinkEvent::Message(message)).await.is_err() {
-                        break;
-                    }
-                }
+                // With nobody to hear it we still read on: our last words may be on their way.
+                Some(message) => events
+                    .send(LinkEvent::Message(Box::new(message)))
+                    .await
+                    .unwrap_or_default(),
                 // A newer coordinator's word.
-                None => tracing::debug!("the coordinator sent a message that this version does not know"),
+                None => tracing::debug!(
+                    "the coordinator sent a message that this version does not know"
+                ),
             }
         }
         Err(Status::unavailable("the coordinator closed the stream"))

@@ -66,10 +66,17 @@ impl Runner for Live {
 
     async fn run(&self, assignment: Assignment) -> Result<AttemptOutput, Problem> {
         let cancel = assignment.cancel.clone();
-        let cancelled = || Problem::new(ErrorCode::Cancelled, "the lease ended before the attempt began");
+        let cancelled = || {
+            Problem::new(
+                ErrorCode::Cancelled,
+                "the lease ended before the attempt began",
+            )
+        };
         let suite = cancel.run_until_cancelled(self.suite(&assignment)).await;
         let (spec, modules) = suite.ok_or_else(cancelled)??;
-        let context = cancel.run_until_cancelled(self.browsers.open(spec.viewport, OPEN)).await;
+        let context = cancel
+            .run_until_cancelled(self.browsers.open(spec.viewport, OPEN))
+            .await;
         let context = context.ok_or_else(cancelled)??;
         let (worker, pipes) = match worker::start(&self.supervisor, &self.worker) {
             Ok(started) => started,
@@ -100,7 +107,11 @@ impl Runner for Live {
             cancel,
         };
         // Whatever becomes of it, what was rented is taken back.
-        let ended = timeout(longest, AssertUnwindSafe((self.attempt)(input)).catch_unwind()).await;
+        let ended = timeout(
+            longest,
+            AssertUnwindSafe((self.attempt)(input)).catch_unwind(),
+        )
+        .await;
         worker.end().await;
         let ended = match ended {
             Ok(Ok(output)) => Ok(blame_the_browser(output, &context)),
@@ -110,7 +121,10 @@ impl Runner for Live {
             }
             Err(_) => Err(Problem::new(
                 ErrorCode::InternalError,
-                format!("the attempt did not end within {} s; please report it", longest.as_secs()),
+                format!(
+                    "the attempt did not end within {} s; please report it",
+                    longest.as_secs()
+                ),
             )),
         };
         context.close().await;
@@ -131,7 +145,10 @@ impl Live {
             Ok((spec, self.suites.modules(&lease.bundle_digest).await?))
         };
         timeout(FETCH, fetch).await.unwrap_or_else(|_| {
-            let message = format!("the suite could not be fetched within {} s", FETCH.as_secs());
+            let message = format!(
+                "the suite could not be fetched within {} s",
+                FETCH.as_secs()
+            );
             Err(Problem::new(ErrorCode::CoordinatorUnavailable, message))
         })
     }
@@ -148,10 +165,18 @@ impl Live {
 
 /// A failure under a browser that died is the browser's, whatever the test made of it.
 fn blame_the_browser(mut output: AttemptOutput, context: &Context) -> AttemptOutput {
-    let Some(reason) = context.died_of() else { return output };
-    let product = output.problem.as_ref().is_some_and(|problem| problem.class() != Class::Infrastructure);
+    let Some(reason) = context.died_of() else {
+        return output;
+    };
+    let product = output
+        .problem
+        .as_ref()
+        .is_some_and(|problem| problem.class() != Class::Infrastructure);
     if product && matches!(output.status, Status::Failed | Status::TimedOut) {
-        let problem = Problem::new(ErrorCode::BrowserCrashed, format!("the browser died during the attempt: {reason}"));
+        let problem = Problem::new(
+            ErrorCode::BrowserCrashed,
+            format!("the browser died during the attempt: {reason}"),
+        );
         let other = std::mem::replace(&mut output.problem, Some(problem.clone()));
         output.record.secondary.splice(0..0, other);
         output.record.problem = Some(problem);

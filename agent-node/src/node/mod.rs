@@ -34,14 +34,15 @@ use muster_proto::v1;
 use muster_providers::browser::{BrowserProvider, FixedBrowser, LocalBrowsers, LocalSettings};
 use muster_providers::child::Supervisor;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use browsers::{Browsers, Recycling};
 pub use config::{BrowserSource, Endpoint, NodeConfig, NodeError};
 use dial::Line;
 use egress::{Egress, EgressLimits};
-use live::Live;
 pub use live::Attempt;
+use live::Live;
 use runner::Runner;
 use session::{Facts, Session};
 use slot::Slot;
@@ -55,28 +56,46 @@ const WINDOW: (u32, u32) = (1280, 720);
 /// # Errors
 /// If the supervisor or the browser's address can't be used, or the coordinator refuses the
 /// node. A coordinator that is away is dialled again and again.
-pub async fn run_with(config: NodeConfig, attempt: Attempt, shutdown: CancellationToken) -> Result<(), NodeError> {
+pub async fn run_with(
+    config: NodeConfig,
+    attempt: Attempt,
+    shutdown: CancellationToken,
+) -> Result<(), NodeError> {
     let line = Line::to(&config.coordinator)?;
     let supervisor = Supervisor::start(&config.supervisor)
         .await
-        .map_err(|error| NodeError::Setup(Problem::new(ErrorCode::InternalError, error.to_string())))?;
+        .map_err(|error| {
+            NodeError::Setup(Problem::new(ErrorCode::InternalError, error.to_string()))
+        })?;
     let provider: Arc<dyn BrowserProvider> = match config.browser {
         // While one is replaced, attempts of every slot may still use those before it.
         BrowserSource::Local(path) => {
-            let settings = LocalSettings { path, window: WINDOW, limit: config.slots.saturating_add(1) };
+            let settings = LocalSettings {
+                path,
+                window: WINDOW,
+                limit: config.slots.saturating_add(1),
+            };
             Arc::new(LocalBrowsers::new(settings, supervisor.clone()))
         }
-        BrowserSource::Fixed(address) => Arc::new(FixedBrowser::new(&address).map_err(|error| {
-            NodeError::Setup(Problem::new(ErrorCode::InvalidConfig, error.to_string()))
-        })?),
+        BrowserSource::Fixed(address) => {
+            Arc::new(FixedBrowser::new(&address).map_err(|error| {
+                NodeError::Setup(Problem::new(ErrorCode::InvalidConfig, error.to_string()))
+            })?)
+        }
     };
     let egress = Egress::new(config.denied_ports, EgressLimits::default());
     let live = Live {
         attempt,
         egress: provider.limits().egress,
         browsers: Browsers::new(provider, egress, Recycling::default()),
-        suites: Suites::new(Arc::new(RemoteBlobStore::new(line.channel.clone(), line.bearer.clone()))),
-        recordings: Arc::new(RemoteReplayStore::new(line.channel.clone(), line.bearer.clone())),
+        suites: Suites::new(Arc::new(RemoteBlobStore::new(
+            line.channel.clone(),
+            line.bearer.clone(),
+        ))),
+        recordings: Arc::new(RemoteReplayStore::new(
+            line.channel.clone(),
+            line.bearer.clone(),
+        )),
         brains: config.brains,
         supervisor,
         worker: config.worker,
@@ -108,7 +127,11 @@ pub struct Presence {
 ///
 /// # Errors
 /// If the coordinator refuses the node.
-pub async fn serve(presence: Presence, runner: Arc<dyn Runner>, shutdown: CancellationToken) -> Result<(), NodeError> {
+pub async fn serve(
+    presence: Presence,
+    runner: Arc<dyn Runner>,
+    shutdown: CancellationToken,
+) -> Result<(), NodeError> {
     attend(Line::to(&presence.coordinator)?, presence, runner, shutdown).await
 }
 
@@ -132,16 +155,30 @@ async fn attend(
         grace: presence.grace,
         coordinator: presence.coordinator.to_string(),
     };
-    let blobs = Arc::new(RemoteBlobStore::new(line.channel.clone(), line.bearer.clone()));
+    let blobs = Arc::new(RemoteBlobStore::new(
+        line.channel.clone(),
+        line.bearer.clone(),
+    ));
     let (news, told) = mpsc::channel(session::NEWS);
-    let slot = Slot { node, runner, blobs, news };
+    let slot = Slot {
+        node,
+        runner,
+        blobs,
+        news,
+    };
 
     let stop = CancellationToken::new();
     let (events, link) = link::keep(line, stop.clone());
-    let link = tokio::spawn(link);
+    let mut link = tokio::spawn(link);
     let ended = Session::new(facts, slot, told).run(events, shutdown).await;
-    stop.cancel();
-    if let Err(error) = link.await {
+    let joined = match timeout(session::FLUSH, &mut link).await {
+        Ok(joined) => joined,
+        Err(_) => {
+            stop.cancel();
+            link.await
+        }
+    };
+    if let Err(error) = joined {
         tracing::error!(%error, "the link's task broke");
     }
     ended

@@ -29,8 +29,11 @@ use crate::attempt::News;
 pub(super) const NEWS: usize = 256;
 /// How long cancelled attempts may take to end before they are dropped where they stand.
 const WIND_DOWN: Duration = Duration::from_secs(15);
-/// How long the coordinator may take to acknowledge the last results.
-const FLUSH: Duration = Duration::from_secs(5);
+/// How long the coordinator may take to acknowledge the last results, and then to hang up.
+pub(super) const FLUSH: Duration = Duration::from_secs(5);
+
+/// Most leases a slot, results included that a slow coordinator did not acknowledge yet.
+const HELD_PER_SLOT: usize = 8;
 
 /// What a session is told at its start.
 pub(super) struct Facts {
@@ -149,10 +152,19 @@ impl Session {
     fn wake(&self) -> Option<Instant> {
         let stage = match self.stage {
             Stage::Working | Stage::Closing => None,
-            Stage::Draining(until) | Stage::Cancelling(until) | Stage::Flushing(until) => Some(until),
+            Stage::Draining(until) | Stage::Cancelling(until) | Stage::Flushing(until) => {
+                Some(until)
+            }
         };
-        let beat = self.stream.as_ref().filter(|stream| stream.welcomed).map(|stream| stream.beat);
-        [stage, beat, self.leases.next_fence()].into_iter().flatten().min()
+        let beat = self
+            .stream
+            .as_ref()
+            .filter(|stream| stream.welcomed)
+            .map(|stream| stream.beat);
+        [stage, beat, self.leases.next_fence()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn keep_time(&mut self, now: Instant) {
@@ -184,7 +196,10 @@ impl Session {
         }
         if let Stage::Cancelling(until) = self.stage {
             if until <= now {
-                tracing::warn!(attempts = self.attempts.len(), "cancelled attempts did not end in time");
+                tracing::warn!(
+                    attempts = self.attempts.len(),
+                    "cancelled attempts did not end in time"
+                );
                 // Dropping the set aborts them; what they held goes to its reapers.
                 self.attempts = JoinSet::new();
                 self.running.clear();
@@ -206,9 +221,16 @@ impl Session {
     }
 
     fn drain(&mut self) {
-        tracing::info!(attempts = self.attempts.len(), "the node takes no more work");
+        tracing::info!(
+            attempts = self.attempts.len(),
+            "the node takes no more work"
+        );
         self.stage = Stage::Draining(Instant::now() + self.facts.grace);
-        let waiting: Vec<Token> = self.waiting.drain(..).map(|granted| granted.token).collect();
+        let waiting: Vec<Token> = self
+            .waiting
+            .drain(..)
+            .map(|granted| granted.token)
+            .collect();
         for token in &waiting {
             self.leases.remove(token);
         }
@@ -246,13 +268,16 @@ impl Session {
             LinkEvent::Refused(problem) => {
                 self.stream = None;
                 let coordinator = self.facts.coordinator.clone();
-                self.fail(NodeError::Refused { coordinator, problem });
+                self.fail(NodeError::Refused {
+                    coordinator,
+                    problem,
+                });
             }
             LinkEvent::Message(message) => {
                 if let Some(stream) = &mut self.stream {
                     stream.heard = Instant::now();
                 }
-                self.obey(message);
+                self.obey(*message);
             }
         }
     }
@@ -287,11 +312,17 @@ impl Session {
                     format!("its times are impossible: {reason}"),
                 );
                 let coordinator = self.facts.coordinator.clone();
-                return self.fail(NodeError::Refused { coordinator, problem });
+                return self.fail(NodeError::Refused {
+                    coordinator,
+                    problem,
+                });
             }
         }
         let revoked: Vec<Token> = welcome.revoked.iter().map(Token::from).collect();
-        self.revoked(&revoked, "they no longer held when the stream was opened again");
+        self.revoked(
+            &revoked,
+            "they no longer held when the stream was opened again",
+        );
         if let Some(stream) = &mut self.stream {
             stream.welcomed = true;
             stream.beat = Instant::now();
@@ -304,7 +335,9 @@ impl Session {
 
     fn leased(&mut self, lease: v1::Lease) {
         let (Some(token), Some(unit), Some(terms)) = (&lease.token, &lease.unit, self.terms) else {
-            tracing::error!("a lease without token or unit, or before the welcome, is left to expire");
+            tracing::error!(
+                "a lease without token or unit, or before the welcome, is left to expire"
+            );
             return;
         };
         let (token, unit) = (Token::from(token), unit.clone());
@@ -312,13 +345,20 @@ impl Session {
             return self.say_drain(&[token]);
         }
         // One attempt more a slot may wait: the one before may still be cleaning up.
-        if self.leases.len() >= 2 * self.slots() {
+        let full =
+            self.waiting.len() >= self.slots() || self.leases.len() >= HELD_PER_SLOT * self.slots();
+        if full {
             tracing::warn!(%token, "a lease beyond the slots is left to expire");
             return;
         }
         if self.leases.grant(token.clone(), terms, Instant::now()) {
             let cancel = CancellationToken::new();
-            self.waiting.push_back(Granted { token, lease, unit, cancel });
+            self.waiting.push_back(Granted {
+                token,
+                lease,
+                unit,
+                cancel,
+            });
             self.start();
         }
     }
@@ -333,14 +373,20 @@ impl Session {
     }
 
     fn acknowledged(&mut self, ack: &v1::ResultAck) {
-        let Some(token) = ack.token.as_ref().map(Token::from) else { return };
+        let Some(token) = ack.token.as_ref().map(Token::from) else {
+            return;
+        };
         self.leases.remove(&token);
         self.results.remove(&token);
         match ack.verdict() {
             Verdict::Accepted => tracing::debug!(%token, "the result is committed"),
             Verdict::Duplicate => tracing::debug!(%token, "the result was committed before"),
-            Verdict::Fenced => tracing::warn!(%token, "the result came too late and counts for nothing"),
-            Verdict::Unspecified => tracing::warn!(%token, "the result has an answer that this version does not know"),
+            Verdict::Fenced => {
+                tracing::warn!(%token, "the result came too late and counts for nothing")
+            }
+            Verdict::Unspecified => {
+                tracing::warn!(%token, "the result has an answer that this version does not know")
+            }
         }
     }
 
@@ -361,7 +407,9 @@ impl Session {
                 try_: granted.lease.r#try,
                 cancel: granted.cancel.clone(),
             };
-            let task = self.attempts.spawn(self.slot.clone().work(granted).instrument(span));
+            let task = self
+                .attempts
+                .spawn(self.slot.clone().work(granted).instrument(span));
             self.running.insert(task.id(), running);
         }
     }
@@ -370,7 +418,10 @@ impl Session {
     fn give_up(&mut self, token: &Token) -> bool {
         let waited = self.waiting.len();
         self.waiting.retain(|granted| granted.token != *token);
-        let running = self.running.values().find(|running| running.token == *token);
+        let running = self
+            .running
+            .values()
+            .find(|running| running.token == *token);
         if let Some(running) = running {
             running.cancel.cancel();
         }
@@ -385,7 +436,9 @@ impl Session {
                     self.results.insert(running.token, result);
                     self.send_results();
                 }
-                _ => tracing::debug!(token = %running.token, "an attempt ended that nobody waits for"),
+                _ => {
+                    tracing::debug!(token = %running.token, "an attempt ended that nobody waits for")
+                }
             }
         }
         if self.stage == Stage::Working {
@@ -397,7 +450,13 @@ impl Session {
 
     fn beat(&mut self, now: Instant) {
         let Some(terms) = self.terms else { return };
-        let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed && stream.beat <= now) else { return };
+        let Some(stream) = self
+            .stream
+            .as_mut()
+            .filter(|stream| stream.welcomed && stream.beat <= now)
+        else {
+            return;
+        };
         if now.saturating_duration_since(stream.heard) > terms.lease - terms.margin {
             tracing::warn!("the coordinator is silent: dialling again");
             stream.out.hang_up.cancel();
@@ -413,7 +472,9 @@ impl Session {
     /// Sends what did not go out on this stream yet; what finds the queue full goes with the next
     /// beat.
     fn send_results(&mut self) {
-        let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else { return };
+        let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else {
+            return;
+        };
         for (token, result) in &self.results {
             if !stream.sent.contains(token) {
                 let message = v1::Result {
@@ -438,12 +499,20 @@ impl Session {
     }
 
     fn report(&mut self, token: &Token, news: News) {
-        let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) else { return };
+        let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) else {
+            return;
+        };
         // News never crowd out beats and results.
         if stream.out.messages.capacity() < OUTBOUND / 2 {
             return;
         }
-        let Some(running) = self.running.values().find(|running| running.token == *token) else { return };
+        let Some(running) = self
+            .running
+            .values()
+            .find(|running| running.token == *token)
+        else {
+            return;
+        };
         stream.say(Said::Progress(v1::Progress {
             unit_id: token.unit.clone(),
             r#try: running.try_,
@@ -456,7 +525,9 @@ impl Session {
 impl Stream {
     /// False if the queue is full or the stream has ended.
     fn say(&self, message: Said) -> bool {
-        let message = v1::NodeMessage { message: Some(message) };
+        let message = v1::NodeMessage {
+            message: Some(message),
+        };
         self.out.messages.try_send(message).is_ok()
     }
 }

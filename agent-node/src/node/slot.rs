@@ -125,7 +125,10 @@ impl Slot {
         let digest = BlobDigest::of(record);
         let mut pause = PAUSE;
         loop {
-            match cancel.run_until_cancelled(self.blobs.put(&digest, record)).await? {
+            match cancel
+                .run_until_cancelled(self.blobs.put(&digest, record))
+                .await?
+            {
                 Ok(()) => return Some(digest.0),
                 Err(error @ StoreError::Unavailable { .. }) => {
                     tracing::warn!(%error, "the attempt's record could not be sent yet");
@@ -142,7 +145,12 @@ impl Slot {
 }
 
 /// The output of an attempt that never came to one of its own.
-fn without_a_result(node: &NodeId, started_at: Timestamp, took: Duration, problem: Problem) -> AttemptOutput {
+fn without_a_result(
+    node: &NodeId,
+    started_at: Timestamp,
+    took: Duration,
+    problem: Problem,
+) -> AttemptOutput {
     let status = match problem.code {
         ErrorCode::Cancelled | ErrorCode::Interrupted => Status::Interrupted,
         _ => Status::Failed,
@@ -210,8 +218,14 @@ fn tell_span(output: &AttemptOutput) {
 /// Reads a traceparent (W3C Trace Context, version 00).
 fn span_context(traceparent: &str) -> Option<SpanContext> {
     let mut parts = traceparent.split('-');
-    let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    if version.len() != 2 || version == "ff" || trace.len() != 32 || span.len() != 16 || flags.len() != 2 {
+    let (version, trace, span, flags) =
+        (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    if version.len() != 2
+        || version == "ff"
+        || trace.len() != 32
+        || span.len() != 16
+        || flags.len() != 2
+    {
         return None;
     }
     let context = SpanContext::new(
@@ -244,7 +258,10 @@ mod tests {
     fn only_a_valid_traceparent_is_linked() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let context = span_context(good).unwrap();
-        assert_eq!(context.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(
+            context.trace_id().to_string(),
+            "4bf92f3577b34da6a3ce929d0e0e4736"
+        );
         assert!(context.is_sampled());
         for bad in [
             "",

@@ -74,7 +74,8 @@ impl Suites {
 
     async fn text(&self, digest: &BlobDigest) -> Result<String, Problem> {
         let bytes = self.blob(digest).await?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| internal(format!("blob {digest} of the suite is no text")))
+        String::from_utf8(bytes.to_vec())
+            .map_err(|_| internal(format!("blob {digest} of the suite is no text")))
     }
 
     async fn blob(&self, digest: &BlobDigest) -> Result<Arc<[u8]>, Problem> {
@@ -83,26 +84,42 @@ impl Suites {
                 let message = format!("blob {digest} of the suite can't be fetched: {reason}");
                 Problem::new(ErrorCode::CoordinatorUnavailable, message)
             };
-            let bytes = self.store.get(digest).await.map_err(|error| unavailable(error.to_string()))?;
-            let bytes = bytes.ok_or_else(|| unavailable("the coordinator does not have it".to_owned()))?;
+            let bytes = self
+                .store
+                .get(digest)
+                .await
+                .map_err(|error| unavailable(error.to_string()))?;
+            let bytes =
+                bytes.ok_or_else(|| unavailable("the coordinator does not have it".to_owned()))?;
             if BlobDigest::of(&bytes) != *digest {
-                return Err(unavailable("it came with other bytes than its name says".to_owned()));
+                return Err(unavailable(
+                    "it came with other bytes than its name says".to_owned(),
+                ));
             }
             Ok(Arc::from(bytes))
         };
-        self.blobs.get(digest.as_str(), |bytes: &Arc<[u8]>| bytes.len() as u64, fetch).await
+        self.blobs
+            .get(
+                digest.as_str(),
+                |bytes: &Arc<[u8]>| bytes.len() as u64,
+                fetch,
+            )
+            .await
     }
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| internal(format!("{what} can't be read: {error}; {VERSIONS}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| internal(format!("{what} can't be read: {error}; {VERSIONS}")))
 }
 
 fn known(what: &str, schema: u32, ours: u32) -> Result<(), Problem> {
     if schema == ours {
         return Ok(());
     }
-    Err(internal(format!("{what} has version {schema}, this node reads {ours}; {VERSIONS}")))
+    Err(internal(format!(
+        "{what} has version {schema}, this node reads {ours}; {VERSIONS}"
+    )))
 }
 
 const VERSIONS: &str = "run client and nodes of one version";
@@ -157,10 +174,18 @@ mod tests {
         let mut modules = BTreeMap::new();
         for name in ["a", "b", "c"] {
             let js = memory.add(format!("export const {name} = 1;").as_bytes());
-            let entry = ModuleEntry { source: js.clone(), js, map: map.clone() };
+            let entry = ModuleEntry {
+                source: js.clone(),
+                js,
+                map: map.clone(),
+            };
             modules.insert(format!("tests/{name}.e2e.ts"), entry);
         }
-        let index = Bundle { schema: bundle::SCHEMA, modules, files: BTreeMap::new() };
+        let index = Bundle {
+            schema: bundle::SCHEMA,
+            modules,
+            files: BTreeMap::new(),
+        };
         let digest = memory.add(&serde_json::to_vec(&index).unwrap());
         (memory, digest)
     }
@@ -170,7 +195,10 @@ mod tests {
         let (memory, digest) = suite();
         let memory = Arc::new(memory);
         let suites = Suites::new(Arc::clone(&memory) as Arc<dyn BlobStore>);
-        let (one, two) = tokio::join!(suites.modules(digest.as_str()), suites.modules(digest.as_str()));
+        let (one, two) = tokio::join!(
+            suites.modules(digest.as_str()),
+            suites.modules(digest.as_str())
+        );
         assert_eq!(one.unwrap(), two.unwrap());
         let modules = suites.modules(digest.as_str()).await.unwrap();
         assert_eq!(modules["tests/b.e2e.ts"].js, "export const b = 1;");
@@ -178,25 +206,47 @@ mod tests {
         let total = asked.len();
         asked.sort();
         asked.dedup();
-        assert_eq!((total, asked.len()), (5, 5), "the index, three modules, one map that they share");
+        assert_eq!(
+            (total, asked.len()),
+            (5, 5),
+            "the index, three modules, one map that they share"
+        );
     }
 
     #[tokio::test]
     async fn what_is_missing_or_has_other_bytes_is_named() {
         let (mut memory, digest) = suite();
         memory.blobs.insert(digest.clone(), b"forged".to_vec());
-        let problem = Suites::new(Arc::new(memory)).modules(digest.as_str()).await.unwrap_err();
+        let problem = Suites::new(Arc::new(memory))
+            .modules(digest.as_str())
+            .await
+            .unwrap_err();
         assert_eq!(problem.code, ErrorCode::CoordinatorUnavailable);
         assert!(problem.message.contains("other bytes"), "{problem}");
-        let problem = Suites::new(Arc::new(Memory::default())).spec("abc").await.unwrap_err();
-        assert!(problem.message.contains("blob abc of the suite can't be fetched: the coordinator does not have it"));
+        let problem = Suites::new(Arc::new(Memory::default()))
+            .spec("abc")
+            .await
+            .unwrap_err();
+        assert!(
+            problem.message.contains(
+                "blob abc of the suite can't be fetched: the coordinator does not have it"
+            )
+        );
     }
 
     #[tokio::test]
     async fn a_configuration_of_another_version_is_refused() {
         let mut memory = Memory::default();
         let digest = memory.add(br#"{"schema":2}"#);
-        let problem = Suites::new(Arc::new(memory)).spec(digest.as_str()).await.unwrap_err();
-        assert!(problem.message.contains("run client and nodes of one version"), "{problem}");
+        let problem = Suites::new(Arc::new(memory))
+            .spec(digest.as_str())
+            .await
+            .unwrap_err();
+        assert!(
+            problem
+                .message
+                .contains("run client and nodes of one version"),
+            "{problem}"
+        );
     }
 }

@@ -15,14 +15,20 @@ pub(super) struct Worker {
 }
 
 /// Starts a worker.
-pub(super) fn start(supervisor: &Supervisor, command: &CommandLine) -> Result<(Worker, WorkerPipes), Problem> {
+pub(super) fn start(
+    supervisor: &Supervisor,
+    command: &CommandLine,
+) -> Result<(Worker, WorkerPipes), Problem> {
     let mut spec = CommandSpec::new(command.clone());
     (spec.stdin, spec.stdout, spec.stderr) = (Pipe::Piped, Pipe::Piped, Pipe::Piped);
     // It reads no file; a folder of ours would only tell it where it runs.
     spec.cwd = Some("/".into());
-    let mut child = supervisor
-        .spawn(&spec)
-        .map_err(|error| Problem::new(ErrorCode::WorkerCrashed, format!("the test worker: {error}")))?;
+    let mut child = supervisor.spawn(&spec).map_err(|error| {
+        Problem::new(
+            ErrorCode::WorkerCrashed,
+            format!("the test worker: {error}"),
+        )
+    })?;
     let pipes = WorkerPipes {
         from_worker: Box::new(child.take_stdout().expect("stdout was asked for")),
         to_worker: Box::new(child.take_stdin().expect("stdin was asked for")),

@@ -92,7 +92,7 @@ async fn answer(
     };
     let upstream = reach::connect(&host, port, &door.denied, door.connect).await;
     let upstream = upstream.inspect_err(|error| tracing::info!(%error, "egress"))?;
-    Ok(forward(request, &host_header, upstream, &door, place).await?)
+    forward(request, &host_header, upstream, &door, place).await
 }
 
 async fn forward(
