@@ -275,7 +275,7 @@ fn json_reads_back() {
     let path = dir.path().join("out/report.json");
     assert_eq!(
         Box::new(Json::new(&path)).finish(&report).unwrap(),
-        [path.clone()]
+        std::slice::from_ref(&path)
     );
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(
