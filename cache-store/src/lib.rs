@@ -2,9 +2,14 @@
 //! reads a payload.
 //!
 //! Two seams, each with one conformance suite that every implementor runs: [`ReplayStore`] and
-//! [`BlobStore`]. To add a store, implement the trait in a file of its own and list it in
-//! `tests/conformance.rs`.
+//! [`BlobStore`]. Implementors: [`files`] (embedded) and [`remote`] (another process's stores over
+//! gRPC); [`serve`] is the other end of `remote`. To add a store, implement the trait in a file of
+//! its own and list it in `tests/conformance/main.rs`.
 #![warn(missing_docs)]
+
+pub mod files;
+pub mod remote;
+pub mod serve;
 
 use async_trait::async_trait;
 use muster_proto::id::{BlobDigest, ReplayKey};
@@ -59,7 +64,9 @@ pub enum StoreError {
         reason: String,
     },
     /// What is kept under a key can't be read.
-    #[error("{store} store holds a damaged entry {key}: {reason}; remove it with `muster cache clear`")]
+    #[error(
+        "{store} store holds a damaged entry {key}: {reason}; remove it with `muster cache clear`"
+    )]
     Damaged {
         /// The store's name.
         store: &'static str,
@@ -94,13 +101,30 @@ pub trait ReplayStore: Send + Sync {
     /// The entry, or `None`.
     async fn get(&self, namespace: &str, key: &ReplayKey) -> Result<Option<Entry>, StoreError>;
     /// Writes if the current generation is `expected` (0 = no entry).
-    async fn put_if(&self, namespace: &str, key: &ReplayKey, expected: u64, envelope: &[u8]) -> Result<Swap, StoreError>;
+    async fn put_if(
+        &self,
+        namespace: &str,
+        key: &ReplayKey,
+        expected: u64,
+        envelope: &[u8],
+    ) -> Result<Swap, StoreError>;
     /// Deletes if the current generation is `expected`. A later write continues the count.
-    async fn delete_if(&self, namespace: &str, key: &ReplayKey, expected: u64) -> Result<Swap, StoreError>;
+    async fn delete_if(
+        &self,
+        namespace: &str,
+        key: &ReplayKey,
+        expected: u64,
+    ) -> Result<Swap, StoreError>;
     /// Generation and size, or `None`.
-    async fn info(&self, namespace: &str, key: &ReplayKey) -> Result<Option<EntryInfo>, StoreError>;
+    async fn info(&self, namespace: &str, key: &ReplayKey)
+    -> Result<Option<EntryInfo>, StoreError>;
     /// Entries whose key starts with `prefix`, from `cursor` on, at most 1000 a page.
-    async fn list(&self, namespace: &str, prefix: &str, cursor: Option<&str>) -> Result<Page, StoreError>;
+    async fn list(
+        &self,
+        namespace: &str,
+        prefix: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page, StoreError>;
 }
 
 /// Blobs by SHA-256. Largest blob: [`MAX_BLOB`].

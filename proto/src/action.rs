@@ -3,6 +3,9 @@
 //!
 //! A [`Target`] describes an element as a person would: role, name, text, its row, its place among
 //! twins. It never holds a selector or a node id; those live and die with one page.
+//!
+//! In a recording the texts of a target may hold slots: `{{<JSON pointer>|<spelling>}}` for a
+//! `unique()` parameter, `{{id}}` for one id, date or time that the app mints anew in every run.
 
 use serde::{Deserialize, Serialize};
 

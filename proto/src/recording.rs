@@ -67,7 +67,7 @@ pub struct Anchor {
     /// The value it showed, for fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Whether `target.name` and `target.text` are shapes (ids, dates, times masked by `#`).
+    /// Whether its texts are shapes: `{{id}}` stands for an id, a date or a time that the app mints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shape: bool,
 }

@@ -1,8 +1,20 @@
 //! Browsers: local processes and fixed addresses.
+//!
+//! [`BrowserProvider`] is the seam; [`LocalBrowsers`] starts processes on this machine and
+//! [`FixedBrowser`] uses one that somebody else runs. Both pass the suite in
+//! `tests/it/browser_conformance.rs`; a new provider is added there.
+
+mod devtools;
+mod fixed;
+mod launch;
+mod local;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
+
+pub use fixed::FixedBrowser;
+pub use local::{LocalBrowsers, LocalSettings};
 
 /// A leased browser. It is given back with [`BrowserProvider::release`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +42,9 @@ pub struct Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     /// No binary was found.
-    #[error("no browser found: looked for {looked_for}; install the Debian package chromium-headless-shell or set browser.path in muster.toml")]
+    #[error(
+        "no browser found: looked for {looked_for}; install the Debian package chromium-headless-shell or set browser.path in muster.toml"
+    )]
     NotFound {
         /// The paths, comma-separated.
         looked_for: String,

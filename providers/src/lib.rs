@@ -7,4 +7,5 @@
 
 pub mod browser;
 pub mod child;
+pub mod http;
 pub mod model;

@@ -3,9 +3,20 @@
 //! Keys are kebab-case; a bare number has its unit in its name; an unknown key is refused with
 //! the nearest one. History of [`SPEC_SCHEMA`]: 1 = first.
 
+mod check;
+mod parse;
+mod spec;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::check::{MAX_CONTEXT, MAX_RETRIES};
+pub use self::parse::ConfigError;
+pub use self::spec::identity;
+
+/// The agent that exists without being configured.
+pub const DEFAULT_AGENT: &str = "default";
 
 /// Version of [`RunSpec`].
 pub const SPEC_SCHEMA: u32 = 1;
@@ -62,7 +73,9 @@ pub struct Tests {
 
 impl Default for Tests {
     fn default() -> Self {
-        Self { include: vec!["tests/**/*.e2e.ts".to_owned()] }
+        Self {
+            include: vec!["tests/**/*.e2e.ts".to_owned()],
+        }
     }
 }
 
@@ -211,7 +224,10 @@ pub struct Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { mode: None, dir: ".muster/cache".to_owned() }
+        Self {
+            mode: None,
+            dir: ".muster/cache".to_owned(),
+        }
     }
 }
 

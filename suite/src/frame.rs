@@ -46,7 +46,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_bytes: 256 * 1024 * 1024, stack_bytes: 1024 * 1024, slice_ms: 5_000 }
+        Self {
+            memory_bytes: 256 * 1024 * 1024,
+            stack_bytes: 1024 * 1024,
+            slice_ms: 5_000,
+        }
     }
 }
 

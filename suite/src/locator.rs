@@ -167,7 +167,11 @@ impl std::fmt::Display for Locator {
                         write!(f, "has text {text}")?;
                     }
                     if let Some(inner) = has {
-                        write!(f, "{}has {inner}", if has_text.is_some() { ", " } else { "" })?;
+                        write!(
+                            f,
+                            "{}has {inner}",
+                            if has_text.is_some() { ", " } else { "" }
+                        )?;
                     }
                     f.write_str(")")?;
                 }

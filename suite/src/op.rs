@@ -340,7 +340,12 @@ pub enum LocatorMatcher {
 
 /// One text or a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "form", content = "texts", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    tag = "form",
+    content = "texts",
+    deny_unknown_fields
+)]
 pub enum Texts {
     /// Exactly one element.
     One(TextMatch),

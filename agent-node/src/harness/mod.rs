@@ -4,7 +4,26 @@
 //! redacted once, in [`Harness::observe`]; what they ask for is authorized at dispatch, in
 //! [`Harness::perform`]; what they spend is reserved before and counted after.
 
+//!
+//! Reading order: this file (the seam), [`AttemptHarness`] in `whole` (one attempt), [`StepHarness`]
+//! in `step` (one goal or judgment), then the pure parts: `redact`, `authorize`, `budget`,
+//! [`verdict`], [`text`]. A new rule for actions goes into `authorize`; a new form of a secret into
+//! `redact`.
+
+mod authorize;
+mod budget;
+mod keys;
+mod location;
 mod observation;
+mod redact;
+mod scope;
+mod settle;
+mod step;
+#[cfg(test)]
+mod stories;
+pub mod text;
+pub mod verdict;
+mod whole;
 
 use std::time::Duration;
 
@@ -16,7 +35,15 @@ use muster_proto::outcome::Problem;
 use muster_providers::model::{ModelReply, ModelRequest};
 use std::sync::Arc;
 
-pub use observation::Observation;
+pub use authorize::{Denied, Rules, authorize};
+pub use budget::Limits;
+pub(crate) use observation::called;
+pub use observation::{Observation, SECURE};
+pub use redact::Redactor;
+pub use scope::Scope;
+pub use step::{StepGrant, StepHarness, Trace};
+pub(crate) use whole::LOOK;
+pub use whole::{AttemptHarness, PageError, engine_problem};
 
 /// Why the harness did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

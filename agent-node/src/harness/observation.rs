@@ -1,6 +1,13 @@
 //! A redacted screen: the only form in which executors, replay and prompts know the page.
 
 use muster_engine::{Node, NodeId, Snapshot};
+use url::Url;
+
+use super::location;
+use super::redact::Redactor;
+
+/// What stands for the value of a secure field that is not empty.
+pub const SECURE: &str = "<secure>";
 
 /// A screen after redaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +21,22 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Redacts a screen, once. A secure field's value becomes [`SECURE`], whatever it holds.
+    pub fn of(revision: u64, mut snapshot: Snapshot, app: &Url, redactor: &Redactor) -> Self {
+        snapshot.url = location::cut(&snapshot.url, app);
+        for node in snapshot.nodes.iter_mut().filter(|node| node.states.secure) {
+            if let Some(value) = node.value.as_mut().filter(|value| !value.is_empty()) {
+                SECURE.clone_into(value);
+            }
+        }
+        redactor.snapshot(&mut snapshot);
+        Self {
+            revision,
+            location: snapshot.url.clone(),
+            snapshot,
+        }
+    }
+
     /// The nodes in document order.
     pub fn nodes(&self) -> &[Node] {
         &self.snapshot.nodes
@@ -27,6 +50,67 @@ impl Observation {
     /// Index of a node's parent in [`Observation::nodes`].
     pub fn parent(&self, index: usize) -> Option<usize> {
         let depth = self.snapshot.nodes.get(index)?.depth;
-        self.snapshot.nodes[..index].iter().rposition(|node| node.depth < depth)
+        self.snapshot.nodes[..index]
+            .iter()
+            .rposition(|node| node.depth < depth)
+    }
+}
+
+/// A node as messages name it: role and quoted name, or its text.
+pub(crate) fn called(node: &Node) -> String {
+    let role = if node.role.is_empty() {
+        "text"
+    } else {
+        &node.role
+    };
+    let name = if node.name.is_empty() {
+        &node.text
+    } else {
+        &node.name
+    };
+    if name.is_empty() {
+        format!("unnamed {role}")
+    } else {
+        format!("{role} {name:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_engine::States;
+
+    use super::*;
+
+    #[test]
+    fn a_secure_field_tells_only_whether_it_is_filled() {
+        let secure = |value: Option<&str>| Node {
+            value: value.map(str::to_owned),
+            states: States {
+                secure: true,
+                ..States::default()
+            },
+            ..Node::default()
+        };
+        let snapshot = Snapshot {
+            url: "http://shop.test/login".to_owned(),
+            nodes: vec![secure(Some("plain typed")), secure(Some("")), secure(None)],
+            ..Snapshot::default()
+        };
+        let app = Url::parse("http://shop.test/").unwrap();
+        let seen = Observation::of(3, snapshot, &app, &Redactor::new(&Default::default()));
+        let values: Vec<_> = seen
+            .nodes()
+            .iter()
+            .map(|node| node.value.as_deref())
+            .collect();
+        assert_eq!(values, [Some("<secure>"), Some(""), None]);
+        assert_eq!(
+            (
+                seen.revision,
+                seen.location.as_str(),
+                seen.snapshot.url.as_str()
+            ),
+            (3, "/login", "/login")
+        );
     }
 }

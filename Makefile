@@ -1,0 +1,28 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
+MUSTER := target/debug/muster
+
+.PHONY: demo demo-wagtail test build lint bench needs
+
+demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
+	@examples/demo.sh $(MUSTER) shop 12
+
+demo-wagtail: build ## the same on a real Wagtail
+	@deploy/install.sh wagtail
+	@examples/demo.sh $(MUSTER) wagtail 4
+
+test: needs ## all tests
+	cargo test --workspace --locked
+
+build: needs ## the muster binary
+	cargo build --locked -p muster
+
+lint: needs ## formatting, clippy, licences and bans
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check; else echo "cargo-deny is not installed: licences and bans were not checked (cargo install --locked cargo-deny)"; fi
+
+bench: build ## side-by-side benchmarks
+	@bench/run.sh $(MUSTER)
+
+needs:
+	@deploy/install.sh

@@ -1,0 +1,329 @@
+//! Gestures: the script gets an element ready and guards it, DevTools sends trusted input.
+
+use std::time::Duration;
+
+use muster_suite::op::OptionChoice;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::deadline::Deadline;
+use super::keys::{Chord, Key};
+use super::tab::{AskError, Tab};
+use super::wire::CallError;
+use crate::page::{EngineError, Gesture, Input};
+use crate::snapshot::NodeId;
+
+/// How long the script waits for readiness in one call.
+const WAIT_IN_PAGE: Duration = Duration::from_millis(500);
+/// Between two looks at something that only the app can change.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// One element and what is said of it in errors.
+pub(super) struct Aim<'a> {
+    pub(super) tab: &'a Tab,
+    pub(super) id: NodeId,
+    /// Role and name.
+    pub(super) was: String,
+    pub(super) deadline: Deadline,
+}
+
+/// What the script found of an element, in all its answers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Look {
+    stale: bool,
+    /// What is in the way.
+    why: Option<String>,
+    x: f64,
+    y: f64,
+}
+
+/// A field, read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Field {
+    stale: bool,
+    why: Option<String>,
+    /// How it is filled: `text`, `value`, `content`; none = it isn't.
+    kind: Option<String>,
+    value: Option<String>,
+    checked: Option<bool>,
+    toggle: String,
+}
+
+/// Where guarded input went.
+#[derive(Debug, Deserialize)]
+struct Outcome {
+    outcome: String,
+    by: String,
+}
+
+/// What a gesture needs beyond being attached and visible.
+#[derive(Clone, Copy)]
+struct Need {
+    enabled: bool,
+    editable: bool,
+    pointer: bool,
+}
+
+impl Aim<'_> {
+    pub(super) async fn perform(&self, gesture: &Gesture) -> Result<(), EngineError> {
+        match gesture {
+            Gesture::Tap => self.tap("tap").await,
+            Gesture::Fill(Input::Plain(text)) => self.fill(text).await,
+            Gesture::Fill(Input::Secret(secret)) => self.fill(secret.expose()).await,
+            Gesture::Press(key) => self.press(key).await,
+            Gesture::SetChecked(on) => self.set_checked(*on).await,
+            Gesture::Select(choice) => self.select(choice).await,
+            Gesture::Hover => {
+                let point = self.ready(Need { enabled: false, editable: false, pointer: true }).await?;
+                self.mouse("mouseMoved", &point).await.map_err(|error| self.deadline.explain(error, "hover"))
+            }
+            Gesture::Focus => {
+                self.ready(Need { enabled: true, editable: false, pointer: false }).await?;
+                self.focus().await
+            }
+            Gesture::ScrollIntoView => {
+                let look: Look = self.ask("scroll", json!([self.id])).await?;
+                self.accept(look).map(drop)
+            }
+        }
+    }
+
+    /// Waits until the element can take the gesture; yields the point to touch.
+    async fn ready(&self, need: Need) -> Result<Look, EngineError> {
+        loop {
+            let budget = WAIT_IN_PAGE.min(self.deadline.left() / 2).as_millis();
+            let need =
+                json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
+            let look: Look = self.ask("ready", json!([self.id, need, u64::try_from(budget).unwrap_or(0)])).await?;
+            if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
+                return self.accept(look);
+            }
+        }
+    }
+
+    /// Clicks once; input that would miss the element is swallowed by the script's guard, and then
+    /// the click is aimed anew.
+    async fn tap(&self, verb: &str) -> Result<(), EngineError> {
+        loop {
+            let point = self.ready(Need { enabled: true, editable: false, pointer: true }).await?;
+            let look: Look = self.ask("arm", json!([self.id])).await?;
+            self.accept(look)?;
+            self.mouse("mouseMoved", &point).await.map_err(|error| self.deadline.explain(error, verb))?;
+            self.mouse("mousePressed", &point).await.map_err(|error| self.unsure(verb, error))?;
+            self.mouse("mouseReleased", &point).await.map_err(|error| self.unsure(verb, error))?;
+            let outcome = match self.tab.ask_once::<Outcome>("disarm", json!([]), self.deadline, verb).await {
+                Ok(outcome) => outcome,
+                // The click led to another document.
+                Err(AskError::Lost) => return Ok(()),
+                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
+                Err(AskError::Failed(error)) => return Err(error),
+            };
+            if outcome.outcome != "missed" {
+                return Ok(());
+            }
+            if self.deadline.passed() {
+                return Err(self.not_actionable(&format!("{} took its place", outcome.by)));
+            }
+        }
+    }
+
+    async fn set_checked(&self, on: bool) -> Result<(), EngineError> {
+        let field = self.read().await?;
+        match field.checked {
+            None => return Err(self.not_actionable("not a checkbox, radio or switch")),
+            Some(checked) if checked == on => return Ok(()),
+            Some(_) if field.toggle == "radio" && !on => {
+                return Err(self.not_actionable("a radio can't be turned off: choose another of its group"));
+            }
+            Some(_) => {}
+        }
+        let verb = if on { "check" } else { "uncheck" };
+        self.tap(verb).await?;
+        // The app may set the state a little later, or replace the element.
+        loop {
+            match self.tab.ask_once::<Field>("read", json!([self.id]), self.deadline, verb).await {
+                Ok(field) if field.stale || field.checked == Some(on) => return Ok(()),
+                Err(AskError::Lost) => return Ok(()),
+                Err(AskError::Failed(error)) => return Err(error),
+                Ok(_) if self.deadline.left() >= LOOK_AGAIN => tokio::time::sleep(LOOK_AGAIN).await,
+                Ok(_) => return Err(self.may_have(verb, "it was clicked and did not change")),
+                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
+            }
+        }
+    }
+
+    /// Replaces a field's text. Messages never hold it: it may be a secret.
+    async fn fill(&self, text: &str) -> Result<(), EngineError> {
+        self.ready(Need { enabled: true, editable: true, pointer: true }).await?;
+        let field = self.read().await?;
+        if field.kind.as_deref() == Some("value") {
+            return self.assign("assign", "fill", json!([self.id, text])).await;
+        }
+        let selected: Field = self.ask("select", json!([self.id])).await?;
+        let before = self.accept_field(selected)?.value.unwrap_or_default();
+        if !text.is_empty() {
+            let typed = self.tab.call("Input.insertText", json!({ "text": text }), self.deadline).await;
+            typed.map_err(|error| self.unsure("fill", error))?;
+        } else if !before.is_empty() {
+            self.chord("Delete").await?;
+        }
+        let after = match self.tab.ask_once::<Field>("read", json!([self.id]), self.deadline, "fill").await {
+            Ok(field) if field.stale => return Ok(()),
+            Ok(field) => field.value.unwrap_or_default(),
+            // Typing led to another document, or to another element in this one's place.
+            Err(AskError::Lost) => return Ok(()),
+            Err(AskError::Late) => return Err(self.unsure("fill", CallError::Timeout)),
+            Err(AskError::Failed(error)) => return Err(error),
+        };
+        // An app may write the text in its own form, but not drop it.
+        let dropped = after.is_empty() != text.is_empty() || (after == before && !same_text(&after, text));
+        if dropped { Err(self.may_have("fill", "the field did not take the text")) } else { Ok(()) }
+    }
+
+    async fn select(&self, choice: &OptionChoice) -> Result<(), EngineError> {
+        self.ready(Need { enabled: true, editable: false, pointer: true }).await?;
+        let choice = json!(choice);
+        self.assign("choose", "select", json!([self.id, choice])).await
+    }
+
+    /// Lets the script set a value, waiting for the app to offer what is not there yet.
+    async fn assign(&self, call: &str, verb: &str, args: Value) -> Result<(), EngineError> {
+        loop {
+            let look = match self.tab.ask_once::<Look>(call, args.clone(), self.deadline, verb).await {
+                Ok(look) => look,
+                Err(AskError::Lost) => return Err(self.may_have(verb, "the page changed its document meanwhile")),
+                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
+                Err(AskError::Failed(error)) => return Err(error),
+            };
+            if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
+                return self.accept(look).map(drop);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn press(&self, key: &str) -> Result<(), EngineError> {
+        Chord::parse(key)?;
+        self.ready(Need { enabled: true, editable: false, pointer: false }).await?;
+        self.focus().await?;
+        self.chord(key).await
+    }
+
+    async fn chord(&self, key: &str) -> Result<(), EngineError> {
+        press(self.tab, key, self.deadline, &self.was).await
+    }
+
+    async fn focus(&self) -> Result<(), EngineError> {
+        let look: Look = self.ask("focus", json!([self.id])).await?;
+        self.accept(look).map(drop)
+    }
+
+    async fn read(&self) -> Result<Field, EngineError> {
+        let field: Field = self.ask("read", json!([self.id])).await?;
+        self.accept_field(field)
+    }
+
+    async fn ask<T: serde::de::DeserializeOwned>(&self, call: &str, args: Value) -> Result<T, EngineError> {
+        self.tab.ask(call, args, self.deadline, &self.was).await
+    }
+
+    fn accept(&self, look: Look) -> Result<Look, EngineError> {
+        if look.stale {
+            return Err(EngineError::NodeStale { id: self.id, was: self.was.clone() });
+        }
+        match &look.why {
+            Some(why) => Err(self.not_actionable(why)),
+            None => Ok(look),
+        }
+    }
+
+    fn accept_field(&self, field: Field) -> Result<Field, EngineError> {
+        self.accept(Look { stale: field.stale, why: field.why.clone(), ..Look::default() })?;
+        Ok(field)
+    }
+
+    async fn mouse(&self, kind: &str, point: &Look) -> Result<(), CallError> {
+        let held = u8::from(kind == "mousePressed");
+        let moved = kind == "mouseMoved";
+        let params = json!({
+            "type": kind,
+            "x": point.x,
+            "y": point.y,
+            "button": if moved { "none" } else { "left" },
+            "buttons": held,
+            "clickCount": u8::from(!moved),
+        });
+        self.tab.call("Input.dispatchMouseEvent", params, self.deadline).await.map(drop)
+    }
+
+    fn not_actionable(&self, why: &str) -> EngineError {
+        EngineError::NotActionable { what: self.was.clone(), why: why.into() }
+    }
+
+    fn may_have(&self, verb: &str, why: &str) -> EngineError {
+        EngineError::MayHaveCommitted { what: format!("{verb} on {}", self.was), why: why.into() }
+    }
+
+    /// Input was sent and its end is unknown.
+    fn unsure(&self, verb: &str, error: CallError) -> EngineError {
+        unsure(&format!("{verb} on {}", self.was), error)
+    }
+}
+
+/// Presses a chord on whatever has the focus.
+pub(super) async fn press(tab: &Tab, written: &str, deadline: Deadline, on: &str) -> Result<(), EngineError> {
+    let chord = Chord::parse(written)?;
+    let what = format!("press {written} on {on}");
+    let mut held = 0;
+    let mut sent = false;
+    let mut strokes = Vec::new();
+    for modifier in &chord.modifiers {
+        held |= modifier.bit();
+        strokes.push(("rawKeyDown", modifier.key(), held));
+    }
+    let down = if chord.key.text.is_some() { "keyDown" } else { "rawKeyDown" };
+    strokes.push((down, chord.key.clone(), held));
+    strokes.push(("keyUp", chord.key.clone(), held));
+    for modifier in chord.modifiers.iter().rev() {
+        held &= !modifier.bit();
+        strokes.push(("keyUp", modifier.key(), held));
+    }
+    for (kind, key, modifiers) in strokes {
+        match tab.call("Input.dispatchKeyEvent", stroke(kind, &key, modifiers), deadline).await {
+            Ok(_) => sent = true,
+            Err(error) if sent || error == CallError::Timeout => return Err(unsure(&what, error)),
+            Err(error) => return Err(deadline.explain(error, &what)),
+        }
+    }
+    Ok(())
+}
+
+fn stroke(kind: &str, key: &Key, modifiers: u32) -> Value {
+    let mut params = json!({
+        "type": kind,
+        "modifiers": modifiers,
+        "key": key.key,
+        "code": key.code,
+        "windowsVirtualKeyCode": key.virtual_code,
+    });
+    if let (Some(text), "keyDown") = (&key.text, kind) {
+        params["text"] = json!(text);
+    }
+    params
+}
+
+fn unsure(what: &str, error: CallError) -> EngineError {
+    let why = match error {
+        CallError::Dead(why) => format!("the browser died: {why}"),
+        CallError::Timeout => "the page did not answer in time".into(),
+        CallError::Refused(why) => why,
+    };
+    EngineError::MayHaveCommitted { what: what.into(), why }
+}
+
+/// Equal but for line ends, which fields normalise.
+fn same_text(a: &str, b: &str) -> bool {
+    a.replace("\r\n", "\n") == b.replace("\r\n", "\n")
+}

@@ -1,0 +1,106 @@
+//! Loading addresses and moving in history.
+
+use serde_json::{Value, json};
+
+use super::deadline::Deadline;
+use super::tab::{Progress, Tab};
+use super::wire::CallError;
+use crate::page::{EngineError, Travel};
+
+impl Tab {
+    /// Loads an address and waits for its load event; an address in the same document, for the
+    /// move.
+    pub(super) async fn goto(&self, url: &str, deadline: Deadline) -> Result<(), EngineError> {
+        let shown = without_credentials(url);
+        let what = format!("loading {shown}");
+        let before = *self.progress().borrow();
+        let failed = |reason: &str| EngineError::Navigation { url: shown.clone(), reason: reason.into() };
+        let reply = match self.call("Page.navigate", json!({ "url": url }), deadline).await {
+            Ok(reply) => reply,
+            Err(CallError::Refused(why)) => return Err(failed(&why)),
+            Err(error) => return Err(deadline.explain(error, &what)),
+        };
+        match reply.get("errorText").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            // Neither a download nor an empty answer (HTTP 204, 205) makes a document.
+            Some("net::ERR_ABORTED") => {
+                return Err(failed("net::ERR_ABORTED: no document came, but a download or an empty answer"));
+            }
+            Some(reason) => return Err(failed(reason)),
+            None => {}
+        }
+        if reply.get("isDownload").and_then(Value::as_bool) == Some(true) {
+            return Err(failed("it is a download"));
+        }
+        if reply.get("loaderId").is_none() {
+            return Ok(());
+        }
+        self.arrive(deadline, &what, move |now| now.commits > before.commits && now.loaded).await
+    }
+
+    /// Moves in history and waits likewise.
+    pub(super) async fn travel(&self, travel: Travel, deadline: Deadline) -> Result<(), EngineError> {
+        let before = *self.progress().borrow();
+        let (step, what) = match travel {
+            Travel::Reload => {
+                self.explained("Page.reload", json!({}), deadline, "reloading").await?;
+                return self.arrive(deadline, "reloading", move |now| now.commits > before.commits && now.loaded).await;
+            }
+            Travel::Back => (-1, "going back"),
+            Travel::Forward => (1, "going forward"),
+        };
+        let history = self.explained("Page.getNavigationHistory", json!({}), deadline, what).await?;
+        let current = history.get("currentIndex").and_then(Value::as_i64).unwrap_or_default();
+        let entry = |index: i64| history.get("entries")?.get(usize::try_from(index).ok()?);
+        let Some(id) = entry(current + step).and_then(|entry| entry.get("id")) else {
+            let here = entry(current).and_then(|entry| entry.get("url")).and_then(Value::as_str).unwrap_or_default();
+            let reason = format!("{what}: the history has no such page");
+            return Err(EngineError::Navigation { url: without_credentials(here), reason });
+        };
+        self.explained("Page.navigateToHistoryEntry", json!({ "entryId": id }), deadline, what).await?;
+        self.arrive(deadline, what, move |now| {
+            now.moves > before.moves || (now.commits > before.commits && now.loaded)
+        })
+        .await
+    }
+
+    async fn arrive(
+        &self,
+        deadline: Deadline,
+        what: &str,
+        arrived: impl Fn(&Progress) -> bool,
+    ) -> Result<(), EngineError> {
+        let mut progress = self.progress();
+        tokio::select! {
+            biased;
+            reason = self.gone() => Err(EngineError::Dead(reason)),
+            reason = self.browser_dead() => Err(EngineError::Dead(reason)),
+            waited = tokio::time::timeout_at(deadline.until, progress.wait_for(arrived)) => match waited {
+                Ok(_) => Ok(()),
+                Err(_) => Err(deadline.timeout(what)),
+            },
+        }
+    }
+}
+
+/// The address without user name and password.
+fn without_credentials(address: &str) -> String {
+    let Ok(mut url) = url::Url::parse(address) else { return address.into() };
+    if url.username().is_empty() && url.password().is_none() {
+        return address.into();
+    }
+    // Fails only for addresses that can't have any.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_credentials;
+
+    #[test]
+    fn errors_hold_no_credentials() {
+        assert_eq!(without_credentials("https://ada:pw@shop.test/a?b"), "https://shop.test/a?b");
+        assert_eq!(without_credentials("https://shop.test"), "https://shop.test");
+        assert_eq!(without_credentials("not an address"), "not an address");
+    }
+}

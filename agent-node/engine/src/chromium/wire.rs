@@ -1,0 +1,243 @@
+//! The DevTools wire of one browser: one socket, one task, replies matched to calls by id.
+//!
+//! Built on chromiumoxide's connection, not on its handler: a handler attaches to every target,
+//! hangs its callers when the browser dies and has no deadlines. Here every call has one, and the
+//! first socket error is the end of the browser. Parameters and replies stay plain JSON, so that a
+//! newer browser with unknown enum values is no error.
+//!
+//! The task runs without a tracing subscriber: chromiumoxide traces whole messages, and a message
+//! may carry a secret that is being typed.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use chromiumoxide::Connection;
+use chromiumoxide::error::CdpError;
+use chromiumoxide::types::{CallId, Message, Method, MethodId, Response};
+use futures::StreamExt;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
+
+/// Calls that may wait to be sent before senders wait too.
+const INBOX: usize = 64;
+/// Unanswered calls above which those whose caller left are forgotten.
+const SWEEP: usize = 256;
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CallError {
+    /// The browser is gone.
+    Dead(String),
+    /// No reply within the deadline; it may have been done.
+    Timeout,
+    /// The browser said no.
+    Refused(String),
+}
+
+/// What listens to one session's events. Called from the wire's task: it must not block.
+pub(super) trait Listener: Send + Sync {
+    /// Takes one event; what it returns is sent to the session at once, its reply ignored.
+    fn on_event(&self, method: &str, params: &Value) -> Option<(&'static str, Value)>;
+}
+
+/// A handle on the wire; the socket closes when [`Wire::close`] is called or all are dropped.
+pub(super) struct Wire {
+    inbox: mpsc::Sender<Outgoing>,
+    death: watch::Receiver<Option<String>>,
+    listeners: Listeners,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+type Listeners = Arc<Mutex<HashMap<String, Arc<dyn Listener>>>>;
+
+enum Outgoing {
+    Call(Call),
+    Close,
+}
+
+struct Call {
+    session: Option<String>,
+    method: &'static str,
+    params: Value,
+    /// None = nobody wants to know.
+    reply: Option<oneshot::Sender<Result<Value, CallError>>>,
+}
+
+/// An event as it comes.
+#[derive(Debug, Deserialize)]
+struct Event {
+    method: String,
+    #[serde(rename = "sessionId")]
+    session: Option<String>,
+    #[serde(default)]
+    params: Value,
+}
+
+impl Method for Event {
+    fn identifier(&self) -> MethodId {
+        Cow::Owned(self.method.clone())
+    }
+}
+
+impl chromiumoxide::types::EventMessage for Event {
+    fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+impl Wire {
+    /// Connects to a browser's DevTools address (`ws://…/devtools/browser/…`).
+    pub(super) async fn connect(address: &str, until: Instant) -> Result<Self, CallError> {
+        let connecting = Connection::<Event>::connect(address).with_subscriber(NoSubscriber::default());
+        let connection = match tokio::time::timeout_at(until, connecting).await {
+            Err(_) => return Err(CallError::Timeout),
+            Ok(Err(error)) => return Err(CallError::Dead(format!("no connection: {error}"))),
+            Ok(Ok(connection)) => connection,
+        };
+        let (inbox, outgoing) = mpsc::channel(INBOX);
+        let (dying, death) = watch::channel(None);
+        let listeners = Listeners::default();
+        let exchange = Exchange { connection, outgoing, listeners: Arc::clone(&listeners), pending: HashMap::new() };
+        let task = tokio::spawn(
+            async move {
+                let reason = exchange.run().await;
+                dying.send_replace(Some(reason));
+            }
+            .with_subscriber(NoSubscriber::default()),
+        );
+        Ok(Self { inbox, death, listeners, task: Mutex::new(Some(task)) })
+    }
+
+    /// Calls a method, of the browser itself when `session` is none.
+    pub(super) async fn call(
+        &self,
+        session: Option<&str>,
+        method: &'static str,
+        params: Value,
+        until: Instant,
+    ) -> Result<Value, CallError> {
+        let (reply, answer) = oneshot::channel();
+        let call = Call { session: session.map(Into::into), method, params, reply: Some(reply) };
+        let exchange = async {
+            if self.inbox.send(Outgoing::Call(call)).await.is_err() {
+                return Err(CallError::Dead(self.death_reason()));
+            }
+            answer.await.unwrap_or_else(|_| Err(CallError::Dead(self.death_reason())))
+        };
+        tokio::select! {
+            biased;
+            reason = self.dead() => Err(CallError::Dead(reason)),
+            answer = tokio::time::timeout_at(until, exchange) => answer.unwrap_or(Err(CallError::Timeout)),
+        }
+    }
+
+    /// Sends a call that nobody waits for; dropped when the queue is full.
+    pub(super) fn cast(&self, method: &'static str, params: Value) {
+        let call = Call { session: None, method, params, reply: None };
+        // A full or closed queue means that the browser is busy dying.
+        let _ = self.inbox.try_send(Outgoing::Call(call));
+    }
+
+    /// Ends when the browser is gone; says why.
+    pub(super) async fn dead(&self) -> String {
+        let mut death = self.death.clone();
+        match death.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or_default(),
+            Err(_) => "the connection's task ended".into(),
+        }
+    }
+
+    /// Closes the socket and waits for the task.
+    pub(super) async fn close(&self) {
+        // Fails only if the task has ended already.
+        let _ = self.inbox.send(Outgoing::Close).await;
+        let task = self.task.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        if let Some(task) = task {
+            // A panic in there has been reported by the panic hook.
+            let _ = task.await;
+        }
+    }
+
+    /// Sends a session's events to `listener`.
+    pub(super) fn listen(&self, session: &str, listener: Arc<dyn Listener>) {
+        lock(&self.listeners).insert(session.into(), listener);
+    }
+
+    /// Stops that.
+    pub(super) fn unlisten(&self, session: &str) {
+        lock(&self.listeners).remove(session);
+    }
+
+    fn death_reason(&self) -> String {
+        self.death.borrow().clone().unwrap_or_else(|| "the connection is closed".into())
+    }
+}
+
+fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Arc<dyn Listener>>> {
+    listeners.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What the task owns.
+struct Exchange {
+    connection: Connection<Event>,
+    outgoing: mpsc::Receiver<Outgoing>,
+    listeners: Listeners,
+    pending: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>>,
+}
+
+impl Exchange {
+    /// Runs until the socket ends; returns why.
+    async fn run(mut self) -> String {
+        loop {
+            tokio::select! {
+                message = self.connection.next() => match message {
+                    Some(Ok(Message::Response(response))) => self.answer(response),
+                    Some(Ok(Message::Event(event))) => self.tell(&event),
+                    // One message that is no DevTools message says nothing about the socket.
+                    Some(Err(CdpError::InvalidMessage(..))) => {}
+                    Some(Err(error)) => return error.to_string(),
+                    None => return "the browser closed the connection".into(),
+                },
+                call = self.outgoing.recv() => match call {
+                    Some(Outgoing::Call(call)) => self.send(call),
+                    Some(Outgoing::Close) | None => return "the connection was closed".into(),
+                },
+            }
+        }
+    }
+
+    fn send(&mut self, call: Call) {
+        let sent = self.connection.submit_command(Cow::Borrowed(call.method), call.session.map(Into::into), call.params);
+        let (Ok(id), Some(reply)) = (sent, call.reply) else { return };
+        if self.pending.len() >= SWEEP {
+            self.pending.retain(|_, reply| !reply.is_closed());
+        }
+        self.pending.insert(id, reply);
+    }
+
+    fn answer(&mut self, response: Response) {
+        let Some(reply) = self.pending.remove(&response.id) else { return };
+        let result = match response.error {
+            Some(error) => Err(CallError::Refused(error.message)),
+            None => Ok(response.result.unwrap_or_default()),
+        };
+        // The caller may have given up.
+        let _ = reply.send(result);
+    }
+
+    fn tell(&mut self, event: &Event) {
+        // Browser-wide events tell of a session's end; the session's listener is the one to know.
+        let named = || event.params.get("sessionId").and_then(Value::as_str);
+        let Some(session) = event.session.as_deref().or_else(named) else { return };
+        let listener = lock(&self.listeners).get(session).cloned();
+        if let Some((method, params)) = listener.and_then(|listener| listener.on_event(&event.method, &event.params)) {
+            self.send(Call { session: Some(session.into()), method, params, reply: None });
+        }
+    }
+}

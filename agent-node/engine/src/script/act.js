@@ -1,0 +1,231 @@
+// Getting an element ready for trusted input, watching that the input reaches it, and the few
+// things that script does itself (focus, native selects, inputs without typing).
+
+const TOGGLES = new Set(["checkbox", "radio"]);
+const POINTER_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick"];
+const PLACES = ["center", "end", "start"];
+
+// Waits until the element can take the input, at most `budget` ms. `need`: enabled, editable,
+// pointer (stable and hit at its point). Answers { x, y } or { why } or { stale }.
+async function ready(id, need, budget) {
+  const until = performance.now() + budget;
+  for (let attempt = 0; ; attempt++) {
+    forget();
+    const element = elementOf(id);
+    if (!element) return { stale: true };
+    const outcome = await look(id, element, need, attempt);
+    if (!outcome.why || performance.now() >= until) return outcome;
+    await frame();
+  }
+}
+
+async function look(id, element, need, attempt) {
+  if (need.enabled && disabled(element)) return { why: "disabled" };
+  if (need.editable && fillKind(element) === null) return { why: "not a field that takes text" };
+  if (need.editable && readonly(element)) return { why: "read-only" };
+  const target = touchable(element);
+  if (!visible(target)) return { why: "not visible" };
+  if (!need.pointer) return {};
+  const before = rectOf(target);
+  await frame();
+  await frame();
+  forget();
+  if (!elementOf(id)) return { stale: true };
+  const after = rectOf(target);
+  if (["x", "y", "width", "height"].some((side) => before[side] !== after[side])) return { why: "still moving" };
+  let point = pointOf(target);
+  if (!point || cover(element, target, point)) {
+    target.scrollIntoView({ block: PLACES[attempt % PLACES.length], inline: "center", behavior: "instant" });
+    forget();
+    point = pointOf(target);
+  }
+  if (!point) return { why: "outside the viewport and can't be scrolled into it" };
+  const by = cover(element, target, point);
+  return by ? { why: `covered by ${by}` } : point;
+}
+
+// The next frame, or a little later where frames are not drawn.
+function frame() {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 100);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+// A checkbox that hides behind its label is touched there.
+function touchable(element) {
+  if (element.tagName !== "INPUT" || !TOGGLES.has(element.type)) return element;
+  const box = element.getBoundingClientRect();
+  const hidden = !visible(element) || box.width <= 1 || box.height <= 1 || styleOf(element).pointerEvents === "none";
+  const label = hidden ? [...element.labels].find((label) => visible(label)) : null;
+  return label ?? element;
+}
+
+// The middle of the element's largest part in the viewport, top coordinates.
+function pointOf(element) {
+  const offset = offsetOf(element.ownerDocument.defaultView);
+  let best = null;
+  for (const box of element.getClientRects()) {
+    const left = Math.max(0, box.left + offset.x), right = Math.min(innerWidth, box.right + offset.x);
+    const top = Math.max(0, box.top + offset.y), bottom = Math.min(innerHeight, box.bottom + offset.y);
+    const area = (right - left) * (bottom - top);
+    if (right > left && bottom > top && (!best || area > best.area)) best = { area, x: (left + right) / 2, y: (top + bottom) / 2 };
+  }
+  return best && { x: best.x, y: best.y };
+}
+
+// What lies over the element at the point, sketched; null = nothing.
+function cover(element, target, point) {
+  const hit = elementAt(point.x, point.y);
+  if (!hit) return "nothing: the point is outside the page";
+  return reaches(element, target, hit) ? null : sketch(hit);
+}
+
+function elementAt(x, y) {
+  let root = document;
+  let hit = null;
+  for (;;) {
+    const view = root.defaultView ?? root.ownerDocument.defaultView;
+    const offset = offsetOf(view);
+    const inner = root.elementFromPoint(x - offset.x, y - offset.y);
+    if (!inner || inner === hit) return hit;
+    hit = inner;
+    if (hit.shadowRoot) root = hit.shadowRoot;
+    else if (isFrame(hit) && documentIn(hit)) root = documentIn(hit);
+    else return hit;
+  }
+}
+
+// Whether input at `hit` is input to the element: itself, what is inside it, its label, or the
+// control it is a part of.
+function reaches(element, target, hit) {
+  if (contains(element, hit) || contains(target, hit)) return true;
+  if (element.labels && [...element.labels].some((label) => contains(label, hit))) return true;
+  const control = element.closest("button, a[href], label, summary, [role=button], [role=link], [role=menuitem], [role=tab], [role=option]");
+  return !!control && control !== element && contains(control, hit);
+}
+
+let guard = null;
+
+// From now until `disarm`, pointer input that does not reach the element is swallowed.
+function arm(id) {
+  forget();
+  disarm();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  const target = touchable(element);
+  const windows = [...new Set([window, element.ownerDocument.defaultView])];
+  guard = { outcome: "unseen", by: "" };
+  const listen = (event) => {
+    if (!event.isTrusted) return;
+    if (guard.outcome === "unseen") {
+      forget();
+      const hit = event.composedPath()[0];
+      if (isFrame(hit) && contains(hit, element)) return;
+      const good = attached(element) && isElement(hit) && reaches(element, target, hit);
+      guard.outcome = good ? "hit" : "missed";
+      guard.by = isElement(hit) ? sketch(hit) : "the page";
+    }
+    if (guard.outcome === "missed") {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  };
+  for (const view of windows) for (const type of POINTER_EVENTS) view.addEventListener(type, listen, { capture: true, passive: false });
+  guard.release = () => {
+    for (const view of windows) for (const type of POINTER_EVENTS) view.removeEventListener(type, listen, { capture: true });
+  };
+  return {};
+}
+
+// Answers where the input went: hit, missed (and what took its place) or unseen.
+function disarm() {
+  if (!guard) return { outcome: "unseen", by: "" };
+  const { outcome, by, release } = guard;
+  release();
+  guard = null;
+  return { outcome, by };
+}
+
+function focus(id) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  element.focus({ preventScroll: true });
+  if (focused() === element || contains(element, focused())) return {};
+  return { why: "it does not take the focus" };
+}
+
+function scroll(id) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  return {};
+}
+
+// Focuses a field and selects all of it, so that what is typed replaces it.
+function select(id) {
+  const outcome = focus(id);
+  if (outcome.stale || outcome.why) return outcome;
+  const element = elementOf(id);
+  if (fillKind(element) === "content") {
+    const range = element.ownerDocument.createRange();
+    range.selectNodeContents(element);
+    const selection = element.ownerDocument.defaultView.getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+  } else {
+    element.select();
+  }
+  return { value: valueOf(element, roleOf(element)) };
+}
+
+function read(id) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  const role = roleOf(element);
+  return { kind: fillKind(element), value: valueOf(element, role), checked: checkedOf(element, role) ?? null, toggle: element.type === "radio" || role === "radio" || role === "menuitemradio" ? "radio" : "box" };
+}
+
+// Sets the value of a date, time, range or colour input as its widget would.
+function assign(id, value) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  const before = element.value;
+  element.focus({ preventScroll: true });
+  element.value = value;
+  if (element.value !== value && !(element.type === "range" && Number(element.value) === Number(value)) && !(element.type === "color" && element.value === value.toLowerCase())) {
+    element.value = before;
+    return { why: `its type ${element.type} does not take that value` };
+  }
+  tellChange(element);
+  return {};
+}
+
+// Picks one option of a native select.
+function choose(id, choice) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  if (element.tagName !== "SELECT") return { why: "not a native select: tap it, then tap the option" };
+  const options = [...element.options];
+  const wanted = { label: () => options.find((option) => optionLabel(option) === fold(choice.label)), value: () => options.find((option) => option.value === choice.value), index: () => options[choice.index] }[choice.by]();
+  if (!wanted) return { why: `it has no option with ${choice.by} ${JSON.stringify(choice[choice.by])} (${options.slice(0, 8).map((option) => JSON.stringify(optionLabel(option))).join(", ")})` };
+  if (wanted.disabled || wanted.parentElement.disabled) return { why: `its option ${JSON.stringify(optionLabel(wanted))} is disabled` };
+  element.focus({ preventScroll: true });
+  if (element.multiple) for (const option of options) option.selected = option === wanted;
+  else element.selectedIndex = wanted.index;
+  tellChange(element);
+  return {};
+}
+
+function tellChange(element) {
+  element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+  element.dispatchEvent(new Event("change", { bubbles: true }));
+}

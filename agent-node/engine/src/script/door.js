@@ -1,0 +1,31 @@
+// The one door: called by name with plain arguments, answers JSON. `from` is the lowest id that
+// is free, so that ids go on counting across documents.
+
+const calls = {
+  snapshot: () => snapshot(),
+  find: ([locator, attribute]) => find(locator, attribute),
+  where: () => ({ url: location.href, title: document.title }),
+  ready: ([id, need, budget]) => ready(id, need, budget),
+  arm: ([id]) => arm(id),
+  disarm: () => disarm(),
+  focus: ([id]) => focus(id),
+  scroll: ([id]) => scroll(id),
+  select: ([id]) => select(id),
+  read: ([id]) => read(id),
+  assign: ([id, value]) => assign(id, value),
+  choose: ([id, choice]) => choose(id, choice),
+};
+
+return async (call, args, from) => {
+  nextId = Math.max(nextId, from);
+  forget();
+  try {
+    const answer = await calls[call](args);
+    return JSON.stringify({ next: nextId, answer });
+  } catch (error) {
+    if (error.invalid) return JSON.stringify({ next: nextId, invalid: error.message });
+    throw error;
+  } finally {
+    forget();
+  }
+};

@@ -1,0 +1,92 @@
+// States and values, native first, then ARIA.
+
+const CHECKABLE = new Set(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
+const SELECTABLE = new Set(["option", "tab", "row", "gridcell", "columnheader", "rowheader", "treeitem"]);
+const TEXT_TYPES = new Set(["text", "search", "email", "tel", "url", "password", "number"]);
+// Filled by value: the browser's own widget for them takes no typing that all pages understand.
+const VALUE_TYPES = new Set(["date", "time", "datetime-local", "month", "week", "range", "color"]);
+
+function ariaBoolean(element, name) {
+  const value = element.getAttribute(name);
+  return value === "true" ? true : value === "false" || value === "mixed" ? false : undefined;
+}
+
+function statesOf(element, role) {
+  const states = {};
+  const checked = checkedOf(element, role);
+  if (checked !== undefined) states.checked = checked;
+  if (disabled(element)) states.disabled = true;
+  if (SELECTABLE.has(role)) {
+    const selected = element.tagName === "OPTION" ? element.selected : ariaBoolean(element, "aria-selected");
+    if (selected !== undefined) states.selected = selected;
+  }
+  const expanded = expandedOf(element);
+  if (expanded !== undefined) states.expanded = expanded;
+  const pressed = role === "button" ? ariaBoolean(element, "aria-pressed") : undefined;
+  if (pressed !== undefined) states.pressed = pressed;
+  if (focused() === element) states.focused = true;
+  if (secure(element)) states.secure = true;
+  if (element.required || element.getAttribute("aria-required") === "true") states.required = true;
+  const invalidity = element.getAttribute("aria-invalid");
+  if (invalidity ? invalidity !== "false" : "validity" in element && element.matches(":user-invalid")) states.invalid = true;
+  if (readonly(element)) states.readonly = true;
+  return states;
+}
+
+function checkedOf(element, role) {
+  if (element.tagName === "INPUT" && (element.type === "checkbox" || element.type === "radio")) return element.checked && !element.indeterminate;
+  return CHECKABLE.has(role) ? ariaBoolean(element, "aria-checked") : undefined;
+}
+
+function expandedOf(element) {
+  if (element.tagName === "DETAILS") return element.open;
+  if (element.tagName === "SUMMARY" && element.parentElement?.tagName === "DETAILS") return element.parentElement.open;
+  return ariaBoolean(element, "aria-expanded");
+}
+
+function disabled(element) {
+  if (element.matches(":disabled")) return true;
+  for (let at = element; at; at = parentOf(at)) if (at.getAttribute("aria-disabled") === "true") return true;
+  return false;
+}
+
+function readonly(element) {
+  return element.readOnly === true || element.getAttribute("aria-readonly") === "true";
+}
+
+function secure(element) {
+  if (element.tagName !== "INPUT") return false;
+  return element.type === "password" || /\bone-time-code\b/.test(element.autocomplete);
+}
+
+// How the element is filled: text (typed), value (set), content (contenteditable) or null.
+function fillKind(element) {
+  if (element.tagName === "TEXTAREA") return "text";
+  if (element.tagName === "INPUT") return TEXT_TYPES.has(element.type) ? "text" : VALUE_TYPES.has(element.type) ? "value" : null;
+  return hostOfEditing(element) ? "content" : null;
+}
+
+function editable(element) {
+  return fillKind(element) !== null && !disabled(element) && !readonly(element);
+}
+
+// A field's value as it stands, a select's chosen label, a slider's value text; null = has none.
+function valueOf(element, role) {
+  const kind = fillKind(element);
+  if (kind === "text" || kind === "value") return role === "slider" ? element.getAttribute("aria-valuetext") || element.value : element.value;
+  if (kind === "content") return element.innerText.replace(/\n$/, "");
+  if (element.tagName === "SELECT") return [...element.selectedOptions].map(optionLabel).join(", ");
+  if (RANGE_ROLES.has(role)) return rangeText(element) || null;
+  if (role === "combobox") return fold(chosen(element, role));
+  return FIELD_ROLES.has(role) ? textOf(element) : null;
+}
+
+// Whether a generic element takes clicks: it says so by handler, tab stop or pointer.
+function clickable(element) {
+  if (element.hasAttribute("onclick") || element.isContentEditable && hostOfEditing(element)) return element.tagName !== "BODY" && element.tagName !== "HTML";
+  if (element.tabIndex >= 0 && element.hasAttribute("tabindex")) return element.tagName !== "BODY";
+  if (styleOf(element).cursor !== "pointer") return false;
+  const parent = parentOf(element);
+  if (!parent || styleOf(parent).cursor === "pointer") return false;
+  return !(element.tagName === "LABEL" && element.control && rendered(element.control)) && visible(element);
+}

@@ -1,0 +1,4 @@
+//! The engine against a real browser.
+
+mod snapshot;
+mod support;

@@ -1,0 +1,224 @@
+//! The conversation with the worker, and its ends.
+
+use muster_suite::frame::VERSION;
+use tokio::io::AsyncWriteExt;
+use tokio::time::sleep;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn the_worker_is_told_what_to_run_and_no_secret() {
+    let story = Story::of(shop());
+    let (output, first) = story
+        .run(|mut worker| async move {
+            let first = worker.next().await;
+            worker
+                .say(FromWorker::Console {
+                    level: "warn".to_owned(),
+                    text: "pw is hunter22".to_owned(),
+                })
+                .await;
+            worker
+                .done(TestOutcome::Skipped {
+                    reason: "not today".to_owned(),
+                })
+                .await;
+            first
+        })
+        .await;
+    let ToWorker::Run {
+        version,
+        file,
+        base_url,
+        secrets,
+        ..
+    } = first
+    else {
+        panic!("{first:?}")
+    };
+    assert_eq!(
+        (version, file.as_str(), base_url.as_str()),
+        (VERSION, "tests/cart.e2e.ts", "http://shop.test/")
+    );
+    assert_eq!(secrets, ["pw", "token"]);
+    assert_eq!(
+        (output.status, output.skip_reason.as_str()),
+        (Status::Skipped, "not today")
+    );
+    assert_eq!(output.record.console, ["[warn] pw is <secret:pw>"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_served_one_at_a_time_in_order_of_arrival() {
+    let late = vec![node(7, "status", "Ready")];
+    let page = FakePage::new(vec![
+        screen("http://shop.test/", "Cart", Vec::new()),
+        screen("http://shop.test/", "Cart", late),
+    ]);
+    let story = Story::of(page.after_looks(0, 5, 1));
+    let (output, answers) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            for op in [
+                open(),
+                sees("status", "Ready"),
+                Op::BrowserTitle {},
+                Op::BrowserUrl {},
+            ] {
+                worker.ask(op).await;
+            }
+            let mut answers = Vec::new();
+            while answers.len() < 4 {
+                if let ToWorker::Reply { id, .. } = worker.next().await {
+                    answers.push(id);
+                }
+            }
+            worker.done(TestOutcome::Passed {}).await;
+            answers
+        })
+        .await;
+    assert_eq!(answers, [1, 2, 3, 4]);
+    let starts: Vec<_> = output
+        .record
+        .steps
+        .iter()
+        .map(|step| step.start_ms)
+        .collect();
+    assert_eq!(starts, [0, 0, 500, 500]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_test_that_takes_too_long_is_abandoned_and_may_clean_up() {
+    let mut story = Story::of(shop());
+    story.timeouts.test_ms = 3000;
+    let (output, (told, cleaned)) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.ask(tap("Missing")).await;
+            let told = [worker.next().await, worker.next().await];
+            let cleaned = worker.call(tap("Pay now")).await;
+            let ToWorker::Abandon { problem } = &told[0] else {
+                panic!("{told:?}")
+            };
+            worker
+                .done(TestOutcome::Failed {
+                    problem: problem.clone(),
+                })
+                .await;
+            (told, cleaned)
+        })
+        .await;
+    let ToWorker::Reply {
+        result: CallResult::Failed { problem, .. },
+        ..
+    } = &told[1]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!(problem.code, ErrorCode::TestTimeout);
+    assert_eq!(cleaned, CallResult::Ok { value: Value::Null });
+    assert_eq!(
+        (output.status, code(&output)),
+        (Status::TimedOut, ErrorCode::TestTimeout)
+    );
+    assert_eq!(output.record.duration_ms, 3000);
+    assert_eq!(
+        output.record.steps[1].status,
+        muster_proto::step::StepStatus::TimedOut
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_does_not_end_is_left_behind() {
+    let mut story = Story::of(shop());
+    story.timeouts.test_ms = 3000;
+    story.timeouts.cleanup_ms = 8000;
+    let (output, _worker) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker
+        })
+        .await;
+    assert_eq!(
+        (output.status, output.record.duration_ms),
+        (Status::TimedOut, 11_000)
+    );
+    assert_eq!(
+        output.problem.unwrap().message,
+        "the test took longer than 3000 ms"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_attempt_ends_at_once_and_stages_nothing() {
+    let story = Story::of(shop()).plan(taps(&["Pay now"]));
+    let cancel = story.cancel.clone();
+    let (output, _worker) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.call(act("pay")).await;
+            worker.ask(tap("Missing")).await;
+            sleep(seconds(1)).await;
+            cancel.cancel();
+            worker
+        })
+        .await;
+    assert_eq!(
+        (output.status, code(&output)),
+        (Status::Interrupted, ErrorCode::Interrupted)
+    );
+    assert_eq!(intents(&output), [Intent::NoChange]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_dies_or_babbles_is_a_crashed_worker() {
+    let (output, ()) = Story::of(shop())
+        .run(|worker| async move { drop(worker) })
+        .await;
+    assert_eq!(
+        (output.status, code(&output)),
+        (Status::Failed, ErrorCode::WorkerCrashed)
+    );
+    let (output, _worker) = Story::of(shop())
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker
+                .outgoing
+                .get_mut()
+                .write_all(b"\0\0\0\x02hi")
+                .await
+                .unwrap();
+            worker
+        })
+        .await;
+    assert_eq!(code(&output), ErrorCode::WorkerCrashed);
+    let (output, _worker) = Story::of(shop())
+        .run(|mut worker| async move {
+            worker
+                .say(FromWorker::Collected { files: Vec::new() })
+                .await;
+            worker
+        })
+        .await;
+    assert_eq!(code(&output), ErrorCode::WorkerCrashed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_nobody_waits_for_is_cancelled_when_the_test_is_done() {
+    let (output, ()) = Story::of(shop())
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.ask(tap("Missing")).await;
+            worker.done(TestOutcome::Passed {}).await;
+        })
+        .await;
+    assert_eq!(output.status, Status::Passed);
+    assert_eq!(
+        output.record.steps[1].status,
+        muster_proto::step::StepStatus::Cancelled
+    );
+}

@@ -1,0 +1,164 @@
+//! What a step may spend: reserved before, counted after.
+
+use muster_proto::code::ErrorCode;
+use muster_proto::outcome::Problem;
+use muster_proto::step::Usage;
+use muster_providers::model::TokenUsage;
+
+/// Limits of one step, 0 = none at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Actions.
+    pub actions: u32,
+    /// Model calls, or decisions.
+    pub model_calls: u32,
+}
+
+impl Limits {
+    /// The limits of a call: it may lower the configured ones, never raise them.
+    pub fn lowered(self, actions: Option<u32>, model_calls: Option<u32>) -> Self {
+        Self {
+            actions: self.actions.min(actions.unwrap_or(u32::MAX)),
+            model_calls: self.model_calls.min(model_calls.unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+/// Counts one step.
+#[derive(Debug)]
+pub(super) struct Meter {
+    limits: Limits,
+    left: Limits,
+    usage: Usage,
+}
+
+impl Meter {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            left: limits,
+            usage: Usage::default(),
+        }
+    }
+
+    pub(super) fn left(&self) -> Limits {
+        self.left
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Takes one action off the budget; it is [`Meter::acted`] or [`Meter::released`] later.
+    pub(super) fn reserve_action(&mut self) -> Result<(), Problem> {
+        spend(&mut self.left.actions, || {
+            format!(
+                "{} actions are spent; raise max-steps of the agent",
+                self.limits.actions
+            )
+        })
+    }
+
+    /// A reserved action was committed, or may have been.
+    pub(super) fn acted(&mut self) {
+        self.usage.actions += 1;
+    }
+
+    /// A reserved action was refused before anything was done.
+    pub(super) fn released(&mut self) {
+        self.left.actions += 1;
+    }
+
+    /// Takes one model call off the budget, before it is made; a failed call stays spent.
+    pub(super) fn reserve_model_call(&mut self) -> Result<(), Problem> {
+        self.reserve_thought("model calls")?;
+        self.usage.model_calls += 1;
+        Ok(())
+    }
+
+    /// Takes one decision off the same budget.
+    pub(super) fn reserve_decision(&mut self) -> Result<(), Problem> {
+        self.reserve_thought("decisions")?;
+        self.usage.decisions += 1;
+        Ok(())
+    }
+
+    pub(super) fn tokens(&mut self, tokens: TokenUsage) {
+        self.usage.input_tokens += tokens.input;
+        self.usage.cached_tokens += tokens.cached;
+        self.usage.output_tokens += tokens.output;
+    }
+
+    fn reserve_thought(&mut self, what: &str) -> Result<(), Problem> {
+        spend(&mut self.left.model_calls, || {
+            format!(
+                "{} {what} are spent; raise max-model-calls of the agent",
+                self.limits.model_calls
+            )
+        })
+    }
+}
+
+fn spend(left: &mut u32, message: impl FnOnce() -> String) -> Result<(), Problem> {
+    *left = left.checked_sub(1).ok_or_else(|| {
+        Problem::new(
+            ErrorCode::StepBudgetExhausted,
+            format!("the step's {} or split the goal", message()),
+        )
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_is_spent() {
+        let mut meter = Meter::new(Limits {
+            actions: 1,
+            model_calls: 2,
+        });
+        meter.reserve_action().unwrap();
+        meter.released();
+        meter.reserve_action().unwrap();
+        meter.acted();
+        let problem = meter.reserve_action().unwrap_err();
+        assert_eq!(problem.code, ErrorCode::StepBudgetExhausted);
+        assert_eq!(
+            problem.message,
+            "the step's 1 actions are spent; raise max-steps of the agent or split the goal"
+        );
+        meter.reserve_model_call().unwrap();
+        meter.reserve_decision().unwrap();
+        assert_eq!(
+            meter.reserve_decision().unwrap_err().code,
+            ErrorCode::StepBudgetExhausted
+        );
+        assert_eq!(
+            meter.reserve_model_call().unwrap_err().code,
+            ErrorCode::StepBudgetExhausted
+        );
+        let usage = meter.usage();
+        assert_eq!(
+            (usage.actions, usage.model_calls, usage.decisions),
+            (1, 1, 1)
+        );
+    }
+
+    #[test]
+    fn a_call_only_lowers() {
+        let limits = Limits {
+            actions: 25,
+            model_calls: 10,
+        };
+        assert_eq!(
+            limits.lowered(Some(5), Some(50)),
+            Limits {
+                actions: 5,
+                model_calls: 10
+            }
+        );
+        assert_eq!(limits.lowered(None, None), limits);
+    }
+}

@@ -1,0 +1,428 @@
+//! The door for one step: what executors and replay hold.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use muster_engine::page::Input;
+use muster_engine::{EngineError, Gesture, NodeId, Travel};
+use muster_proto::action::{Action, Typed};
+use muster_proto::code::ErrorCode;
+use muster_proto::outcome::Problem;
+use muster_proto::step::Usage;
+use muster_providers::model::{ModelClient, ModelError, ModelReply, ModelRequest};
+use muster_suite::op::OptionChoice;
+use tokio::time::{Instant, sleep};
+use tracing::{Instrument, Span, info_span};
+
+use super::authorize::{Denied, Rules, authorize};
+use super::budget::{Limits, Meter};
+use super::observation::called;
+use super::settle::{Pace, settle};
+use super::{
+    AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError,
+    engine_problem, location, text,
+};
+
+/// Longest time that one action of a goal may wait for its element.
+const LONGEST_ACTION: Duration = Duration::from_secs(15);
+
+/// What a step may use.
+pub struct StepGrant {
+    /// What it may do.
+    pub rules: Rules,
+    /// What it may spend.
+    pub limits: Limits,
+    /// Its model, or why there is none.
+    pub model: Result<Arc<dyn ModelClient>, Problem>,
+    /// Longest time for one action.
+    pub action_timeout: Duration,
+}
+
+/// The door of one step.
+pub struct StepHarness<'a> {
+    attempt: &'a AttemptHarness,
+    scope: Scope,
+    grant: StepGrant,
+    meter: Mutex<Meter>,
+    seen: Mutex<Seen>,
+    /// Actions and looks take turns, first come first served.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What the step has seen and done.
+#[derive(Default)]
+struct Seen {
+    newest: Option<Arc<Observation>>,
+    /// Every element that was on a screen of this step, as messages name it.
+    called: BTreeMap<NodeId, String>,
+    trace: Trace,
+}
+
+/// What a step leaves behind.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// The committed actions, in order.
+    pub performed: Vec<Performed>,
+    /// The screen at its start.
+    pub first: Option<Arc<Observation>>,
+    /// When the last action was dispatched.
+    pub last_action: Option<Instant>,
+    /// Why the actions above are not all that happened; none = they are.
+    pub gap: Option<String>,
+    /// Conditions under which the harness ended the step.
+    pub stops: Vec<ErrorCode>,
+}
+
+impl<'a> StepHarness<'a> {
+    /// Opens the door.
+    pub fn new(attempt: &'a AttemptHarness, scope: Scope, grant: StepGrant) -> Self {
+        let meter = Mutex::new(Meter::new(grant.limits));
+        Self {
+            attempt,
+            scope,
+            grant,
+            meter,
+            seen: Mutex::default(),
+            turn: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// What was used so far.
+    pub fn usage(&self) -> Usage {
+        self.meter().usage()
+    }
+
+    /// What happened so far.
+    pub fn trace(&self) -> Trace {
+        self.seen().trace.clone()
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().expect("counting can't panic")
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().expect("remembering can't panic")
+    }
+
+    /// Ends the step, and remembers that it was the harness that did.
+    fn stop(&self, problem: Problem) -> StepError {
+        self.seen().trace.stops.push(problem.code);
+        StepError::Stop(self.attempt.redacted(problem))
+    }
+
+    fn refused(&self, code: ErrorCode, message: &str) -> StepError {
+        StepError::Refused {
+            code,
+            message: self.attempt.redactor().text(message),
+        }
+    }
+
+    /// Makes a screen the newest one.
+    fn remember(&self, observation: Observation) -> Arc<Observation> {
+        let observation = Arc::new(observation);
+        let mut seen = self.seen();
+        seen.called.extend(
+            observation
+                .nodes()
+                .iter()
+                .map(|node| (node.id, called(node))),
+        );
+        seen.trace
+            .first
+            .get_or_insert_with(|| Arc::clone(&observation));
+        seen.newest = Some(Arc::clone(&observation));
+        observation
+    }
+
+    /// The action as the engine takes it; a secret's value is resolved only here.
+    fn resolve(&self, action: &Action<NodeId>) -> Result<Dispatch, StepError> {
+        let on = |node: NodeId, gesture| Ok(Dispatch::On(node, gesture));
+        match action {
+            Action::Tap { target } => on(*target, Gesture::Tap),
+            Action::Hover { target } => on(*target, Gesture::Hover),
+            Action::ScrollTo { target } => on(*target, Gesture::ScrollIntoView),
+            Action::Check { target, checked } => on(*target, Gesture::SetChecked(*checked)),
+            Action::Select { target, label } => on(
+                *target,
+                Gesture::Select(OptionChoice::Label {
+                    label: label.clone(),
+                }),
+            ),
+            Action::Press {
+                target: Some(target),
+                key,
+            } => on(*target, Gesture::Press(key.clone())),
+            Action::Press { target: None, key } => Ok(Dispatch::Key(key.clone())),
+            Action::Type { target, value } => match value {
+                Typed::Literal { text } => on(*target, Gesture::Fill(Input::Plain(text.clone()))),
+                Typed::Secret { name } => {
+                    let secret = self
+                        .attempt
+                        .secret(name)
+                        .map_err(|why| self.refused(why.code, &why.message))?;
+                    on(*target, Gesture::Fill(Input::Secret(secret)))
+                }
+                Typed::Template { .. } => Err(self.refused(
+                    ErrorCode::ActionFailed,
+                    "text with open slots can't be typed",
+                )),
+            },
+            Action::Navigate { path } => {
+                let url = location::on_site(path, self.attempt.app())
+                    .map_err(|why| self.refused(ErrorCode::PolicyDenied, &why))?;
+                Ok(Dispatch::Goto(url))
+            }
+            Action::Back {} => Ok(Dispatch::Back),
+        }
+    }
+
+    async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), PageError> {
+        let limit = self.grant.action_timeout.min(LONGEST_ACTION);
+        let (attempt, scope) = (self.attempt, &self.scope);
+        match dispatch {
+            Dispatch::On(node, gesture) => attempt.gesture(scope, *node, gesture, limit).await,
+            Dispatch::Key(key) => attempt.press(scope, key, limit).await,
+            Dispatch::Goto(url) => attempt.goto(scope, url, limit).await,
+            Dispatch::Back => attempt.travel(scope, Travel::Back, limit).await,
+        }
+    }
+
+    /// Counts a dispatched action and says what its failure means.
+    fn dispatched(
+        &self,
+        action: &Action<NodeId>,
+        dispatch: &Dispatch,
+        result: Result<(), PageError>,
+    ) -> Result<(), StepError> {
+        let Err(error) = result else {
+            self.meter().acted();
+            return Ok(());
+        };
+        let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
+        let uncertain = |message: String| {
+            self.meter().acted();
+            self.seen().trace.gap = Some(format!("{} may have been done in part", action.verb()));
+            StepError::Uncertain {
+                message: self.attempt.redactor().text(&message),
+            }
+        };
+        Err(match error {
+            PageError::Ended(problem) => {
+                uncertain(String::new());
+                self.stop(problem)
+            }
+            PageError::Engine(error @ EngineError::Dead(_)) => {
+                uncertain(String::new());
+                self.stop(engine_problem(&error))
+            }
+            PageError::Engine(error @ EngineError::MayHaveCommitted { .. }) => {
+                uncertain(error.to_string())
+            }
+            // A page that began to move can't be told to stay.
+            PageError::Engine(
+                error @ (EngineError::Timeout { .. } | EngineError::Navigation { .. }),
+            ) if moves => uncertain(error.to_string()),
+            PageError::Engine(error) => {
+                self.meter().released();
+                let code = match engine_problem(&error).code {
+                    ErrorCode::InvalidArgument => ErrorCode::ActionFailed,
+                    code => code,
+                };
+                self.refused(code, &error.to_string())
+            }
+        })
+    }
+
+    async fn act(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        if let Some(problem) = self.scope.ended() {
+            return Err(self.stop(problem));
+        }
+        let newest = self.seen().newest.clone();
+        let Some(before) = newest else {
+            return Err(self.refused(
+                ErrorCode::ActionFailed,
+                "observe the screen before acting on it",
+            ));
+        };
+        authorize(
+            &action,
+            &before,
+            |id| self.seen().called.get(&id).cloned(),
+            &self.grant.rules,
+        )
+        .map_err(|Denied { code, message }| self.refused(code, &message))?;
+        let dispatch = self.resolve(&action)?;
+        let reserved = self.meter().reserve_action();
+        reserved.map_err(|problem| self.stop(problem))?;
+        let began = Instant::now();
+        self.seen().trace.last_action = Some(began);
+        let result = self.dispatch(&dispatch).await;
+        self.dispatched(&action, &dispatch, result)?;
+        let committed = Instant::now();
+        let settled = settle(
+            self.attempt,
+            &self.scope,
+            &text::shape(&before),
+            Pace::of(&action),
+        )
+        .await;
+        let (after, changed) = settled.map_err(|error| {
+            self.seen().trace.gap =
+                Some(format!("the screen after {} was not seen", action.verb()));
+            match error {
+                StepError::Stop(problem) => self.stop(problem),
+                StepError::Refused { .. } | StepError::Uncertain { .. } => error,
+            }
+        })?;
+        let after = self.remember(self.attempt.mint(after));
+        let performed = Performed {
+            action,
+            before,
+            after,
+            changed,
+            settled_in: committed.elapsed(),
+        };
+        self.seen().trace.performed.push(performed.clone());
+        Ok(performed)
+    }
+}
+
+/// An action in the engine's words.
+enum Dispatch {
+    On(NodeId, Gesture),
+    Key(String),
+    Goto(url::Url),
+    Back,
+}
+
+#[async_trait]
+impl Harness for StepHarness<'_> {
+    async fn observe(&self) -> Result<Arc<Observation>, StepError> {
+        let _turn = self.turn.lock().await;
+        match self.attempt.observe(&self.scope).await {
+            Ok(observation) => Ok(self.remember(observation)),
+            Err(PageError::Ended(problem)) => Err(self.stop(problem)),
+            Err(PageError::Engine(error @ EngineError::Dead(_))) => {
+                Err(self.stop(engine_problem(&error)))
+            }
+            Err(PageError::Engine(error)) => {
+                Err(self.refused(ErrorCode::ActionFailed, &error.to_string()))
+            }
+        }
+    }
+
+    async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        let _turn = self.turn.lock().await;
+        let span = info_span!(
+            "execute_tool",
+            otel.name = %format_args!("execute_tool {}", action.verb()),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = action.verb(),
+            muster.action.result = tracing::field::Empty,
+        );
+        let result = self.act(action).instrument(span.clone()).await;
+        span.record(
+            "muster.action.result",
+            match &result {
+                Ok(_) => "done",
+                Err(StepError::Refused { .. }) => "refused",
+                Err(StepError::Uncertain { .. }) => "uncertain",
+                Err(StepError::Stop(_)) => "stopped",
+            },
+        );
+        result
+    }
+
+    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError> {
+        if let Some(problem) = self.scope.ended() {
+            return Err(self.stop(problem));
+        }
+        let client = match &self.grant.model {
+            Ok(client) => client,
+            Err(problem) => return Err(self.stop(problem.clone())),
+        };
+        let reserved = self.meter().reserve_model_call();
+        reserved.map_err(|problem| self.stop(problem))?;
+        let info = client.info();
+        let span = info_span!(
+            "chat",
+            otel.name = %format_args!("chat {}", info.model),
+            otel.kind = "client",
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = info.provider,
+            gen_ai.request.model = info.model,
+            gen_ai.usage.input_tokens = tracing::field::Empty,
+            gen_ai.usage.output_tokens = tracing::field::Empty,
+            gen_ai.usage.cache_read.input_tokens = tracing::field::Empty,
+            error.r#type = tracing::field::Empty,
+        );
+        let request = ModelRequest {
+            timeout: request.timeout.min(self.scope.remaining()),
+            ..request.clone()
+        };
+        let answer = self
+            .scope
+            .run(client.complete(&request))
+            .instrument(span.clone())
+            .await;
+        match answer {
+            Ok(Ok(reply)) => {
+                span.record("gen_ai.usage.input_tokens", reply.usage.input);
+                span.record("gen_ai.usage.output_tokens", reply.usage.output);
+                span.record("gen_ai.usage.cache_read.input_tokens", reply.usage.cached);
+                self.meter().tokens(reply.usage);
+                Ok(reply)
+            }
+            Ok(Err(error)) => Err(self.model_failed(&error, &span)),
+            Err(problem) => {
+                span.record("error.type", problem.code.as_str());
+                Err(self.stop(problem))
+            }
+        }
+    }
+
+    fn decide(&self) -> Result<(), StepError> {
+        if let Some(problem) = self.scope.ended() {
+            return Err(self.stop(problem));
+        }
+        let reserved = self.meter().reserve_decision();
+        reserved.map_err(|problem| self.stop(problem))
+    }
+
+    fn budget(&self) -> Budget {
+        let left = self.meter().left();
+        Budget {
+            actions: left.actions,
+            model_calls: left.model_calls,
+            time: self.scope.remaining(),
+        }
+    }
+
+    async fn pause(&self, delay: Duration) -> Result<(), StepError> {
+        self.scope
+            .run(sleep(delay))
+            .await
+            .map_err(|problem| self.stop(problem))
+    }
+}
+
+impl StepHarness<'_> {
+    fn model_failed(&self, error: &ModelError, span: &Span) -> StepError {
+        let code = match error {
+            ModelError::ProviderFailed { .. } | ModelError::Malformed { .. } => {
+                ErrorCode::ModelProviderFailed
+            }
+            ModelError::ContextOverflow { .. } => ErrorCode::ContextOverflow,
+            ModelError::Refused { .. } => ErrorCode::ModelUnavailable,
+        };
+        span.record("error.type", code.as_str());
+        match code {
+            // The executor may shrink its history and ask again.
+            ErrorCode::ContextOverflow => self.refused(code, &error.to_string()),
+            _ => self.stop(Problem::new(code, error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The door of a step, told as stories on a page in memory.
+
+use std::collections::BTreeMap;
+
+use muster_engine::fake::{FakePage, node, screen};
+use muster_engine::{EngineError, Gesture};
+use muster_proto::action::Typed;
+use muster_proto::secret::Secret;
+use muster_suite::config::SecretSource;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::*;
+
+const APP: &str = "http://shop.test/";
+
+fn shop() -> FakePage {
+    let password = {
+        let mut node = node(5, "textbox", "Password");
+        node.states.secure = true;
+        node
+    };
+    FakePage::new(vec![
+        screen(
+            APP,
+            "Cart",
+            vec![
+                node(1, "button", "Help"),
+                node(2, "button", "Pay"),
+                node(4, "textbox", "Name"),
+                password,
+            ],
+        ),
+        screen(
+            "http://shop.test/done",
+            "Thanks",
+            vec![node(9, "status", "Paid")],
+        ),
+    ])
+    .on(0, NodeId(2), Gesture::Tap, 1)
+}
+
+/// What a step needs to stand.
+struct Stage {
+    page: Arc<FakePage>,
+    attempt: AttemptHarness,
+    cancel: CancellationToken,
+    scope: Scope,
+}
+
+impl Stage {
+    fn of(page: FakePage) -> Self {
+        let page = Arc::new(page);
+        let app = Url::parse(APP).unwrap();
+        let secrets = Arc::new(BTreeMap::from([("pw".to_owned(), Secret::new("hunter22"))]));
+        let source = SecretSource {
+            env: "PW".to_owned(),
+            password: true,
+        };
+        let declared = BTreeMap::from([("pw".to_owned(), source)]);
+        let attempt = AttemptHarness::new(Arc::clone(&page) as _, app, secrets, declared);
+        let cancel = CancellationToken::new();
+        let scope = Scope::phase(&cancel, Duration::from_secs(60));
+        Self {
+            page,
+            attempt,
+            cancel,
+            scope,
+        }
+    }
+
+    fn step(&self) -> StepHarness<'_> {
+        let timeout = Problem::new(ErrorCode::StepTimeout, "too long");
+        let rules = Rules {
+            app: Url::parse(APP).unwrap(),
+            secrets: [("pw".to_owned(), true)].into(),
+        };
+        let grant = StepGrant {
+            rules,
+            limits: Limits {
+                actions: 3,
+                model_calls: 2,
+            },
+            model: Err(Problem::new(ErrorCode::ModelUnavailable, "none")),
+            action_timeout: Duration::from_secs(30),
+        };
+        StepHarness::new(
+            &self.attempt,
+            self.scope.within(Duration::from_secs(20), timeout),
+            grant,
+        )
+    }
+}
+
+fn tap(id: u64) -> Action<NodeId> {
+    Action::Tap { target: NodeId(id) }
+}
+
+fn types(id: u64, text: &str) -> Action<NodeId> {
+    Action::Type {
+        target: NodeId(id),
+        value: Typed::Literal {
+            text: text.to_owned(),
+        },
+    }
+}
+
+fn code(error: &StepError) -> ErrorCode {
+    match error {
+        StepError::Refused { code, .. } => *code,
+        StepError::Stop(problem) => problem.code,
+        StepError::Uncertain { .. } => panic!("uncertain: {error:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_action_shows_what_came_of_it() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    let seen = step.observe().await.unwrap();
+    assert_eq!((seen.revision, seen.location.as_str()), (1, "/"));
+    let done = step.perform(tap(2)).await.unwrap();
+    assert!(done.changed);
+    assert_eq!(
+        (
+            done.before.revision,
+            done.after.revision,
+            done.after.location.as_str()
+        ),
+        (1, 2, "/done")
+    );
+    assert_eq!(step.budget().actions, 2);
+    assert_eq!(step.trace().performed.len(), 1);
+    // The next action is chosen on the screen after.
+    let gone = step.perform(tap(2)).await.unwrap_err();
+    assert_eq!(code(&gone), ErrorCode::LocatorNotFound);
+    assert!(
+        matches!(gone, StepError::Refused { message, .. } if message.starts_with("n2 (button \"Pay\") is no longer"))
+    );
+    assert_eq!(step.budget().actions, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_is_waited_for_as_long_as_it_may_take() {
+    for (action, expected) in [
+        // Nothing comes of it.
+        (tap(1), 2000),
+        (Action::Hover { target: NodeId(1) }, 500),
+        // The field shows its text at once.
+        (types(4, "Ada"), 0),
+        // The new screen is seen twice.
+        (tap(2), 50),
+        // A secret is not waited for.
+        (
+            Action::Type {
+                target: NodeId(5),
+                value: Typed::Secret {
+                    name: "pw".to_owned(),
+                },
+            },
+            0,
+        ),
+    ] {
+        let stage = Stage::of(shop());
+        let step = stage.step();
+        step.observe().await.unwrap();
+        let done = step.perform(action.clone()).await.unwrap();
+        assert_eq!(done.settled_in.as_millis(), expected, "{action:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_screen_that_never_rests_is_taken_as_it_is() {
+    let frames = (0..60).map(|frame| {
+        screen(
+            APP,
+            "Cart",
+            vec![
+                node(1, "button", "Go"),
+                node(2, "status", &format!("frame {frame}")),
+            ],
+        )
+    });
+    let page = (0..59).fold(FakePage::new(frames.collect()), |page, frame| {
+        page.after_looks(frame, 1, frame + 1)
+    });
+    let stage = Stage::of(page);
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let done = step.perform(tap(1)).await.unwrap();
+    assert!(done.changed);
+    assert_eq!(done.settled_in.as_millis(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn acting_needs_a_look_first() {
+    let stage = Stage::of(shop());
+    assert_eq!(
+        code(&stage.step().perform(tap(1)).await.unwrap_err()),
+        ErrorCode::ActionFailed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_engine_refuses_costs_nothing_and_tells_no_secret() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    stage.page.fail_next(EngineError::NotActionable {
+        what: "button".to_owned(),
+        why: "covered by hunter22".to_owned(),
+    });
+    let StepError::Refused { code, message } = step.perform(tap(1)).await.unwrap_err() else {
+        panic!("refused")
+    };
+    assert_eq!(
+        (code, message.as_str()),
+        (
+            ErrorCode::ActionFailed,
+            "button can't be acted on: covered by <secret:pw>"
+        )
+    );
+    assert_eq!((step.budget().actions, step.usage().actions), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_been_done_counts_and_leaves_a_gap() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    stage.page.fail_next(EngineError::MayHaveCommitted {
+        what: "tap".to_owned(),
+        why: "cut off".to_owned(),
+    });
+    assert!(matches!(
+        step.perform(tap(1)).await,
+        Err(StepError::Uncertain { .. })
+    ));
+    assert_eq!((step.budget().actions, step.usage().actions), (2, 1));
+    assert_eq!(
+        step.trace().gap.as_deref(),
+        Some("tap may have been done in part")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_browser_a_spent_budget_and_a_cancelled_run_stop_the_step() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    stage.page.fail_next(EngineError::Dead("gone".to_owned()));
+    let stop = step.perform(tap(1)).await.unwrap_err();
+    assert!(matches!(&stop, StepError::Stop(problem) if problem.code == ErrorCode::BrowserCrashed));
+
+    let step = stage.step();
+    step.observe().await.unwrap();
+    for text in ["a", "b", "c"] {
+        step.perform(types(4, text)).await.unwrap();
+    }
+    assert_eq!(
+        code(&step.perform(types(4, "d")).await.unwrap_err()),
+        ErrorCode::StepBudgetExhausted
+    );
+    step.decide().unwrap();
+    step.decide().unwrap();
+    assert_eq!(
+        code(&step.decide().unwrap_err()),
+        ErrorCode::StepBudgetExhausted
+    );
+    assert_eq!(step.trace().stops, [ErrorCode::StepBudgetExhausted; 2]);
+
+    stage.cancel.cancel();
+    assert_eq!(
+        code(&step.observe().await.unwrap_err()),
+        ErrorCode::Cancelled
+    );
+    assert_eq!(code(&step.decide().unwrap_err()), ErrorCode::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_has_a_deadline() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let began = Instant::now();
+    assert_eq!(
+        code(&step.pause(Duration::from_secs(50)).await.unwrap_err()),
+        ErrorCode::StepTimeout
+    );
+    assert_eq!(began.elapsed(), Duration::from_secs(20));
+    assert_eq!(
+        code(&step.perform(tap(1)).await.unwrap_err()),
+        ErrorCode::StepTimeout
+    );
+    assert_eq!(step.budget().time, Duration::ZERO);
+}

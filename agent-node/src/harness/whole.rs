@@ -1,0 +1,371 @@
+//! The harness of one attempt: it owns the page, the redactor, the secrets and what is remembered
+//! between steps. Exact steps use it directly; goals get a [`StepHarness`](super::StepHarness).
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use muster_engine::page::Input;
+use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
+use muster_proto::code::ErrorCode;
+use muster_proto::outcome::{Place, Problem};
+use muster_proto::secret::Secret;
+use muster_suite::config::SecretSource;
+use muster_suite::locator::Locator;
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use super::redact::{self, Redactor};
+use super::{Observation, Scope};
+
+/// Longest time that one look at the page may take.
+pub(crate) const LOOK: Duration = Duration::from_secs(15);
+
+/// Pause between two looks at a changing page.
+pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// One attempt's door to page and secrets.
+pub struct AttemptHarness {
+    page: Arc<dyn Page>,
+    app: Url,
+    redactor: Redactor,
+    secrets: Arc<BTreeMap<String, Secret>>,
+    declared: BTreeMap<String, SecretSource>,
+    revision: AtomicU64,
+    tainted: AtomicBool,
+}
+
+/// Why a call to the page did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageError {
+    /// What the engine says.
+    Engine(EngineError),
+    /// The scope ended first.
+    Ended(Problem),
+}
+
+impl PageError {
+    /// As a test sees it.
+    pub fn problem(self) -> Problem {
+        match self {
+            PageError::Engine(error) => engine_problem(&error),
+            PageError::Ended(problem) => problem,
+        }
+    }
+
+    /// Whether a later try may succeed: the page was changing.
+    pub fn passing(&self) -> bool {
+        matches!(
+            self,
+            PageError::Engine(
+                EngineError::NodeStale { .. }
+                    | EngineError::Timeout { .. }
+                    | EngineError::Navigation { .. }
+            )
+        )
+    }
+}
+
+/// The engine's error under the code that a test sees.
+pub fn engine_problem(error: &EngineError) -> Problem {
+    let code = match error {
+        EngineError::NodeStale { .. } => ErrorCode::LocatorNotFound,
+        EngineError::NotActionable { .. }
+        | EngineError::MayHaveCommitted { .. }
+        | EngineError::Timeout { .. } => ErrorCode::ActionFailed,
+        EngineError::Navigation { .. } => ErrorCode::AppUnreachable,
+        EngineError::Invalid(_) => ErrorCode::InvalidArgument,
+        EngineError::Dead(_) => ErrorCode::BrowserCrashed,
+    };
+    Problem::new(code, error.to_string())
+}
+
+impl AttemptHarness {
+    /// The harness of a fresh page.
+    pub fn new(
+        page: Arc<dyn Page>,
+        app: Url,
+        secrets: Arc<BTreeMap<String, Secret>>,
+        declared: BTreeMap<String, SecretSource>,
+    ) -> Self {
+        Self {
+            page,
+            app,
+            redactor: Redactor::new(&secrets),
+            secrets,
+            declared,
+            revision: AtomicU64::new(0),
+            tainted: AtomicBool::new(false),
+        }
+    }
+
+    /// The app's address.
+    pub fn app(&self) -> &Url {
+        &self.app
+    }
+
+    /// The engine's name.
+    pub fn engine(&self) -> &'static str {
+        self.page.engine()
+    }
+
+    /// Takes secrets out of what leaves the node.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Whether a secret was filled: no pixels for the rest of the attempt.
+    pub fn tainted(&self) -> bool {
+        self.tainted.load(Ordering::Relaxed)
+    }
+
+    /// A problem whose texts hold no secret.
+    pub fn redacted(&self, problem: Problem) -> Problem {
+        let clean = |text: String| self.redactor.text(&text);
+        Problem {
+            code: problem.code,
+            message: cut(clean(problem.message), MAX_MESSAGE),
+            place: problem.place.map(|place| Place {
+                file: clean(place.file),
+                ..place
+            }),
+            expected: problem.expected.map(clean),
+            actual: problem.actual.map(clean),
+            near: problem.near.into_iter().map(clean).collect(),
+        }
+    }
+
+    /// Whether a declared secret is a password; SECRET_UNAVAILABLE for an undeclared name.
+    pub fn is_password(&self, name: &str) -> Result<bool, Problem> {
+        self.declared
+            .get(name)
+            .map(|source| source.password)
+            .ok_or_else(|| {
+                unavailable(format!(
+                    "secret {name:?} is not declared; add [secrets.{name}] to muster.toml"
+                ))
+            })
+    }
+
+    /// The value of a declared secret, for its sink alone.
+    pub fn secret(&self, name: &str) -> Result<Secret, Problem> {
+        self.is_password(name)?;
+        let value = self.secrets.get(name).ok_or_else(|| {
+            let from = self.declared.get(name).map_or("", |source| &source.env);
+            unavailable(format!(
+                "secret {name:?} has no value on this node; set {from} there"
+            ))
+        })?;
+        if !redact::protectable(value) {
+            return Err(unavailable(format!(
+                "secret {name:?} is shorter than {} characters and can't be kept out of reports",
+                redact::MIN_LENGTH
+            )));
+        }
+        Ok(value.clone())
+    }
+
+    /// The screen, redacted, with a revision of its own. While the page changes so fast that it
+    /// can't be read, it is looked at again.
+    pub async fn observe(&self, scope: &Scope) -> Result<Observation, PageError> {
+        let ends = Instant::now() + LOOK;
+        loop {
+            match self.look(scope).await {
+                Ok(seen) => return Ok(self.mint(seen)),
+                Err(error) if error.passing() && Instant::now() < ends => {
+                    scope
+                        .run(sleep(BETWEEN_LOOKS))
+                        .await
+                        .map_err(PageError::Ended)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The screen, redacted, without a revision: for comparing.
+    pub(super) async fn look(&self, scope: &Scope) -> Result<Observation, PageError> {
+        let snapshot = self
+            .ask(scope, LOOK, |deadline| self.page.snapshot(deadline))
+            .await?;
+        Ok(Observation::of(0, snapshot, &self.app, &self.redactor))
+    }
+
+    /// Gives a look the next revision.
+    pub(super) fn mint(&self, seen: Observation) -> Observation {
+        Observation {
+            revision: self.revision.fetch_add(1, Ordering::Relaxed) + 1,
+            ..seen
+        }
+    }
+
+    /// Every match of a locator, with its real text: for comparing inside the harness only.
+    pub async fn find(
+        &self,
+        scope: &Scope,
+        locator: &Locator,
+        attribute: Option<&str>,
+    ) -> Result<Vec<Found>, PageError> {
+        self.ask(scope, LOOK, |deadline| {
+            self.page.find(locator, attribute, deadline)
+        })
+        .await
+    }
+
+    /// Does something to one element.
+    pub async fn gesture(
+        &self,
+        scope: &Scope,
+        node: NodeId,
+        gesture: &Gesture,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        if matches!(gesture, Gesture::Fill(Input::Secret(_))) {
+            self.tainted.store(true, Ordering::Relaxed);
+        }
+        self.ask(scope, limit, |deadline| {
+            self.page.perform(node, gesture, deadline)
+        })
+        .await
+    }
+
+    /// Presses a key on whatever has the focus.
+    pub async fn press(&self, scope: &Scope, key: &str, limit: Duration) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| self.page.press(key, deadline))
+            .await
+    }
+
+    /// Loads an address.
+    pub async fn goto(&self, scope: &Scope, url: &Url, limit: Duration) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| {
+            self.page.goto(url.as_str(), deadline)
+        })
+        .await
+    }
+
+    /// Moves in history.
+    pub async fn travel(
+        &self,
+        scope: &Scope,
+        travel: Travel,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| self.page.travel(travel, deadline))
+            .await
+    }
+
+    /// The real address and title: for comparing inside the harness, and for the test's own eyes.
+    pub async fn location(&self, scope: &Scope) -> Result<Location, PageError> {
+        self.ask(scope, LOOK, |deadline| self.page.location(deadline))
+            .await
+    }
+
+    /// Forgets cookies and storage.
+    pub async fn clear_state(&self, scope: &Scope, limit: Duration) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| self.page.clear_state(deadline))
+            .await
+    }
+
+    /// One call to the page, within `limit`, what is left of the scope, and the scope's life.
+    async fn ask<T, F>(
+        &self,
+        scope: &Scope,
+        limit: Duration,
+        call: impl FnOnce(Duration) -> F,
+    ) -> Result<T, PageError>
+    where
+        F: Future<Output = Result<T, EngineError>>,
+    {
+        if let Some(problem) = scope.ended() {
+            return Err(PageError::Ended(problem));
+        }
+        let deadline = limit.min(scope.remaining());
+        scope
+            .run(call(deadline))
+            .await
+            .map_err(PageError::Ended)?
+            .map_err(PageError::Engine)
+    }
+}
+
+/// Longest message of a problem, bytes.
+const MAX_MESSAGE: usize = 8192;
+
+fn cut(mut text: String, bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes));
+    text
+}
+
+fn unavailable(message: String) -> Problem {
+    Problem::new(ErrorCode::SecretUnavailable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_engine::fake::{FakePage, node, screen};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    fn harness(page: FakePage) -> AttemptHarness {
+        let source = |password| SecretSource {
+            env: "SHOP_SECRET".to_owned(),
+            password,
+        };
+        AttemptHarness::new(
+            Arc::new(page),
+            Url::parse("http://shop.test/").unwrap(),
+            Arc::new(
+                [
+                    ("pw".to_owned(), Secret::new("hunter22")),
+                    ("pin".to_owned(), Secret::new("1234")),
+                ]
+                .into(),
+            ),
+            [
+                ("pw".to_owned(), source(true)),
+                ("pin".to_owned(), source(false)),
+                ("key".to_owned(), source(false)),
+            ]
+            .into(),
+        )
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_declared_present_and_long_enough() {
+        let harness = harness(FakePage::new(Vec::new()));
+        assert_eq!(harness.secret("pw").unwrap().expose(), "hunter22");
+        for (name, why) in [
+            ("pin", "shorter than 6"),
+            ("key", "set SHOP_SECRET there"),
+            ("x", "not declared"),
+        ] {
+            let problem = harness.secret(name).unwrap_err();
+            assert_eq!(problem.code, ErrorCode::SecretUnavailable);
+            assert!(problem.message.contains(why), "{problem}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_secret_fill_taints_and_never_shows() {
+        let page = FakePage::new(vec![screen(
+            "http://shop.test/login",
+            "Log in",
+            vec![node(1, "textbox", "Name")],
+        )]);
+        let harness = harness(page);
+        let scope = Scope::phase(&CancellationToken::new(), Duration::from_secs(5));
+        assert!(!harness.tainted());
+        let fill = Gesture::Fill(Input::Secret(harness.secret("pw").unwrap()));
+        harness
+            .gesture(&scope, NodeId(1), &fill, LOOK)
+            .await
+            .unwrap();
+        assert!(harness.tainted());
+        let seen = harness.observe(&scope).await.unwrap();
+        assert_eq!(seen.nodes()[0].value.as_deref(), Some("<secret:pw>"));
+        assert_eq!((seen.revision, seen.location.as_str()), (1, "/login"));
+    }
+}

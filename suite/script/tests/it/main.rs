@@ -1,0 +1,5 @@
+//! The room through its doors: files are lowered, packed, collected and run over a duplex pipe.
+
+mod support;
+
+mod stories;

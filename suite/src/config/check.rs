@@ -1,0 +1,317 @@
+//! What the types of [`Config`] don't say: ranges, names, addresses, exclusions.
+
+use std::ops::RangeInclusive;
+
+use muster_proto::code::ErrorCode;
+use url::{Host, Url};
+
+use super::parse::{ConfigError, Source};
+use super::{Agent, App, AppCommand, Browser, Config, Model};
+use crate::glob::Globs;
+
+/// Most retries of a failed test.
+pub const MAX_RETRIES: u32 = 10;
+/// Longest agent context, bytes.
+pub const MAX_CONTEXT: usize = 16_384;
+
+const BUDGET: RangeInclusive<u32> = 1..=100;
+const MAX_TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
+
+type Checked = Result<(), ConfigError>;
+
+pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
+    project(config, source)?;
+    globs(config, source)?;
+    if config.targets.is_empty() {
+        return Err(source.error(
+            &["targets"],
+            "no target is configured; add one: [targets.web.app] with url = \"http://127.0.0.1:3000\"",
+        ));
+    }
+    for (target, settings) in &config.targets {
+        name(source, &["targets", target], "target", target)?;
+        app(source, target, &settings.app)?;
+    }
+    for (agent_name, settings) in &config.agents {
+        name(source, &["agents", agent_name], "agent", agent_name)?;
+        agent(source, agent_name, settings)?;
+    }
+    if let Some(retries) = config.retries.filter(|retries| *retries > MAX_RETRIES) {
+        return Err(source.error(
+            &["retries"],
+            format!("retries is {retries}; the most is {MAX_RETRIES}"),
+        ));
+    }
+    timeouts(config, source)?;
+    for (secret, from) in &config.secrets {
+        name(source, &["secrets", secret], "secret", secret)?;
+        env_name(source, &["secrets", secret, "env"], &from.env)?;
+    }
+    inside_project(source, &["cache", "dir"], &config.cache.dir)?;
+    browser(source, &config.browser)
+}
+
+fn project(config: &Config, source: &Source<'_>) -> Checked {
+    let length = config.project.id.chars().count();
+    if !(1..=256).contains(&length) || config.project.id.chars().any(char::is_control) {
+        let message = format!(
+            "project id has {length} characters; it takes 1 to 256, none of them a control character"
+        );
+        return Err(source.error(&["project", "id"], message));
+    }
+    Ok(())
+}
+
+fn globs(config: &Config, source: &Source<'_>) -> Checked {
+    let lists = [
+        ("tests", &config.tests.include),
+        ("bundle", &config.bundle.include),
+    ];
+    for (table, patterns) in lists {
+        Globs::new(patterns).map_err(|message| source.error(&[table, "include"], message))?;
+    }
+    if config
+        .tests
+        .include
+        .iter()
+        .all(|pattern| pattern.starts_with('!'))
+    {
+        return Err(source.error(
+            &["tests", "include"],
+            "tests.include includes nothing; name at least one glob",
+        ));
+    }
+    Ok(())
+}
+
+fn name(source: &Source<'_>, keys: &[&str], what: &str, name: &str) -> Checked {
+    let fits = (1..=128).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+    if fits {
+        return Ok(());
+    }
+    Err(source.error(
+        keys,
+        format!(
+            "{what} name `{name}` is not allowed; use 1 to 128 letters, digits, `_`, `.` and `-`"
+        ),
+    ))
+}
+
+fn env_name(source: &Source<'_>, keys: &[&str], name: &str) -> Checked {
+    let fits = !name.is_empty()
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits {
+        return Ok(());
+    }
+    // The text isn't repeated: whoever mistook the key may have pasted the value.
+    Err(source.error(
+        keys,
+        "this is not the name of an environment variable; name one, never write its value here",
+    ))
+}
+
+fn app(source: &Source<'_>, target: &str, app: &App) -> Checked {
+    let at = ["targets", target, "app", "url"];
+    let refuse = |message: String| ConfigError {
+        code: ErrorCode::InvalidAppUrl,
+        ..source.error(&at, message)
+    };
+    let url = web_address(&app.url).map_err(refuse)?;
+    if url.fragment().is_some() || url.query().is_some() {
+        return Err(refuse(format!(
+            "`{}` has a query or fragment; an app's address is origin and path",
+            app.url
+        )));
+    }
+    if url.port() == Some(0) {
+        let literal = match url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(_)) | None => false,
+        };
+        if !literal || app.command.is_none() {
+            return Err(refuse(
+                "port 0 needs a literal loopback host (127.0.0.1 or [::1]) and an app command that takes {port}"
+                    .to_owned(),
+            ));
+        }
+    }
+    if let Some(identity) = &app.identity
+        && !(1..=1024).contains(&identity.len())
+    {
+        let keys = ["targets", target, "app", "identity"];
+        return Err(source.error(
+            &keys,
+            format!(
+                "app identity has {} bytes; it takes 1 to 1024",
+                identity.len()
+            ),
+        ));
+    }
+    app.command
+        .as_ref()
+        .map_or(Ok(()), |command| app_command(source, target, command))
+}
+
+fn app_command(source: &Source<'_>, target: &str, command: &AppCommand) -> Checked {
+    let keys = |key| ["targets", target, "app", "command", key];
+    if command.program.trim().is_empty() {
+        return Err(source.error(&keys("program"), "the app's program is empty"));
+    }
+    if let Some(cwd) = &command.cwd {
+        inside_project(source, &keys("cwd"), cwd)?;
+    }
+    if let Some(ready) = &command.ready
+        && !ready.starts_with('/')
+    {
+        web_address(ready).map_err(|message| {
+            source.error(
+                &keys("ready"),
+                format!("{message}; `ready` is a path such as `/health` or an address"),
+            )
+        })?;
+    }
+    duration(
+        source,
+        &keys("startup-timeout-ms"),
+        command.startup_timeout_ms,
+    )?;
+    duration(
+        source,
+        &keys("shutdown-timeout-ms"),
+        command.shutdown_timeout_ms,
+    )
+}
+
+/// A parsed `http` or `https` address without credentials.
+fn web_address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| {
+        format!("`{text}` is not an address ({error}); write e.g. `http://127.0.0.1:3000`")
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!(
+            "`{text}` has the scheme `{}`; use http or https",
+            url.scheme()
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("an address must not hold credentials; declare a secret instead".to_owned());
+    }
+    Ok(url)
+}
+
+fn agent(source: &Source<'_>, name: &str, agent: &Agent) -> Checked {
+    let keys = |key| ["agents", name, key];
+    if agent.context.len() > MAX_CONTEXT {
+        let message = format!(
+            "context has {} bytes; the most is {MAX_CONTEXT}",
+            agent.context.len()
+        );
+        return Err(source.error(&keys("context"), message));
+    }
+    for (key, value) in [
+        ("max-steps", agent.max_steps),
+        ("max-model-calls", agent.max_model_calls),
+    ] {
+        if !BUDGET.contains(&value) {
+            let message = format!(
+                "{key} is {value}; it takes {} to {}",
+                BUDGET.start(),
+                BUDGET.end()
+            );
+            return Err(source.error(&keys(key), message));
+        }
+    }
+    for (key, settings) in [("model", &agent.model), ("judge", &agent.judge)] {
+        if let Some(settings) = settings {
+            model(source, &keys(key), settings)?;
+        }
+    }
+    Ok(())
+}
+
+fn model(source: &Source<'_>, keys: &[&str], model: &Model) -> Checked {
+    let at = |key| [keys, &[key]].concat();
+    if model.name.trim().is_empty() {
+        return Err(source.error(&at("name"), "the model's name is empty"));
+    }
+    web_address(&model.base_url).map_err(|message| source.error(&at("base-url"), message))?;
+    model
+        .key_env
+        .as_ref()
+        .map_or(Ok(()), |key| env_name(source, &at("key-env"), key))
+}
+
+fn timeouts(config: &Config, source: &Source<'_>) -> Checked {
+    let times = &config.timeouts;
+    for (key, value) in [
+        ("test-ms", times.test_ms),
+        ("action-ms", times.action_ms),
+        ("assertion-ms", times.assertion_ms),
+        ("navigation-ms", times.navigation_ms),
+        ("cleanup-ms", times.cleanup_ms),
+        ("step-ms", times.step_ms),
+        ("judgment-ms", times.judgment_ms),
+    ] {
+        duration(source, &["timeouts", key], value)?;
+    }
+    Ok(())
+}
+
+fn duration(source: &Source<'_>, keys: &[&str], milliseconds: u64) -> Checked {
+    if (1..=MAX_TIMEOUT_MS).contains(&milliseconds) {
+        return Ok(());
+    }
+    let key = keys.last().copied().unwrap_or_default();
+    Err(source.error(
+        keys,
+        format!("{key} is {milliseconds}; it takes 1 to {MAX_TIMEOUT_MS} milliseconds"),
+    ))
+}
+
+fn inside_project(source: &Source<'_>, keys: &[&str], path: &str) -> Checked {
+    let leaves =
+        path.is_empty() || path.starts_with('/') || path.split('/').any(|segment| segment == "..");
+    if leaves {
+        return Err(source.error(
+            keys,
+            format!("`{path}` must be a path inside the project, relative to muster.toml"),
+        ));
+    }
+    Ok(())
+}
+
+fn browser(source: &Source<'_>, browser: &Browser) -> Checked {
+    if browser.path.is_some() && browser.cdp_url.is_some() {
+        return Err(source.error(
+            &["browser", "cdp-url"],
+            "`path` and `cdp-url` exclude each other: a browser is either started or already runs",
+        ));
+    }
+    if let Some(text) = &browser.cdp_url {
+        let scheme = Url::parse(text)
+            .map(|url| url.scheme().to_owned())
+            .unwrap_or_default();
+        if !matches!(scheme.as_str(), "http" | "https" | "ws" | "wss") {
+            return Err(source.error(
+                &["browser", "cdp-url"],
+                format!("`{text}` is not a DevTools address; write e.g. `http://127.0.0.1:9222`"),
+            ));
+        }
+    }
+    if let Some((width, height)) = browser.viewport
+        && (!(1..=16_384).contains(&width) || !(1..=16_384).contains(&height))
+    {
+        return Err(source.error(
+            &["browser", "viewport"],
+            "each side of the viewport takes 1 to 16384 CSS px",
+        ));
+    }
+    Ok(())
+}

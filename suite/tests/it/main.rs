@@ -1,0 +1,4 @@
+//! The room through its doors.
+
+mod config;
+mod select;
