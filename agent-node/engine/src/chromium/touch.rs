@@ -105,18 +105,29 @@ impl Aim<'_> {
 
     /// Waits until the element can take the gesture; yields the point to touch.
     async fn ready(&self, need: Need) -> Result<Look, EngineError> {
+        let need =
+            json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
+        self.wait("ready", need).await
+    }
+
+    /// Asks until nothing is in the way; the script itself waits a little in each call.
+    async fn wait(&self, call: &str, detail: Value) -> Result<Look, EngineError> {
+        let mut obstacle = None;
         loop {
             let budget = WAIT_IN_PAGE.min(self.deadline.left() / 2).as_millis();
-            let need = json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
-            let look: Look = self
-                .ask(
-                    "ready",
-                    json!([self.id, need, u64::try_from(budget).unwrap_or(0)]),
-                )
-                .await?;
+            let args = json!([self.id, detail, u64::try_from(budget).unwrap_or(0)]);
+            let look = match (self.ask::<Look>(call, args).await, obstacle.take()) {
+                (Ok(look), _) => look,
+                // The last look was cut off; what the one before saw is the better answer.
+                (Err(EngineError::Timeout { .. }), Some(why)) => {
+                    return Err(self.not_actionable(why));
+                }
+                (Err(error), _) => return Err(error),
+            };
             if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
                 return self.accept(look);
             }
+            obstacle = look.why;
         }
     }
 
@@ -157,7 +168,7 @@ impl Aim<'_> {
                 return Ok(());
             }
             if self.deadline.passed() {
-                return Err(self.not_actionable(&format!("{} took its place", outcome.by)));
+                return Err(self.not_actionable(format!("{} took its place", outcome.by)));
             }
         }
     }
@@ -245,30 +256,25 @@ impl Aim<'_> {
             pointer: true,
         })
         .await?;
-        let choice = json!(choice);
+        // The app may offer the option a little later.
+        self.wait("offers", json!(choice)).await?;
         self.assign("choose", "select", json!([self.id, choice]))
             .await
     }
 
-    /// Lets the script set a value, waiting for the app to offer what is not there yet.
+    /// Lets the script set a value, once.
     async fn assign(&self, call: &str, verb: &str, args: Value) -> Result<(), EngineError> {
-        loop {
-            let look = match self
-                .tab
-                .ask_once::<Look>(call, args.clone(), self.deadline, verb)
-                .await
-            {
-                Ok(look) => look,
-                Err(AskError::Lost) => {
-                    return Err(self.may_have(verb, "the page changed its document meanwhile"));
-                }
-                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
-                Err(AskError::Failed(error)) => return Err(error),
-            };
-            if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
-                return self.accept(look).map(drop);
+        match self
+            .tab
+            .ask_once::<Look>(call, args, self.deadline, verb)
+            .await
+        {
+            Ok(look) => self.accept(look).map(drop),
+            Err(AskError::Lost) => {
+                Err(self.may_have(verb, "the page changed its document meanwhile"))
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            Err(AskError::Late) => Err(self.unsure(verb, CallError::Timeout)),
+            Err(AskError::Failed(error)) => Err(error),
         }
     }
 
@@ -314,7 +320,7 @@ impl Aim<'_> {
             });
         }
         match &look.why {
-            Some(why) => Err(self.not_actionable(why)),
+            Some(why) => Err(self.not_actionable(why.as_str())),
             None => Ok(look),
         }
     }
@@ -345,7 +351,7 @@ impl Aim<'_> {
             .map(drop)
     }
 
-    fn not_actionable(&self, why: &str) -> EngineError {
+    fn not_actionable(&self, why: impl Into<String>) -> EngineError {
         EngineError::NotActionable {
             what: self.was.clone(),
             why: why.into(),

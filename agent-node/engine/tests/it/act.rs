@@ -53,7 +53,8 @@ async fn what_is_in_the_way_is_named_and_gets_no_event() {
 async fn disabled_hidden_and_moving_elements_are_refused_by_name() {
     let stage = Stage::showing(
         "<style>@keyframes go { to { margin-left: 600px } } #c { animation: go 60s linear }</style>
-         <button id=a disabled>A</button><button id=b>B</button><button id=c>C</button><input id=d readonly>",
+         <button id=a disabled>A</button><button id=b>B</button><button id=c>C</button><input id=d readonly>
+         <p><button id=e onclick='b.style.visibility = \"hidden\"'>E</button>",
     )
     .await;
     assert_eq!(why(briefly(&stage, "a", Gesture::Tap).await), "disabled");
@@ -71,11 +72,7 @@ async fn disabled_hidden_and_moving_elements_are_refused_by_name() {
         "read-only"
     );
     let b = stage.id("b").await;
-    stage
-        .page
-        .goto("javascript:b.style.visibility='hidden',void 0", SOON)
-        .await
-        .unwrap();
+    stage.perform("e", Gesture::Tap).await.unwrap();
     let error = stage
         .page
         .perform(b, &Gesture::Tap, BRIEF)
@@ -258,10 +255,7 @@ async fn a_handler_that_never_ends_may_have_committed() {
     );
     // Its page hangs from now on; the others and the browser do not.
     let error = stage.page.snapshot(BRIEF).await.unwrap_err();
-    assert!(
-        matches!(error, EngineError::Timeout { millis: 700, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::Timeout { .. }), "{error}");
     Stage::showing("<p>alive</p>").await;
 }
 

@@ -1,4 +1,5 @@
 //! The engine against a real browser.
+#![allow(clippy::unwrap_used, reason = "this whole crate is tests")]
 
 mod accname;
 mod act;
