@@ -389,7 +389,7 @@ impl Loop {
                     result,
                     mode,
                 } => self.settle(run, unit, epoch, result, mode),
-                Effect::Send { node, message } => self.send(&node, message),
+                Effect::Send { node, message } => self.send(&node, *message),
                 Effect::Over { run } => {
                     self.feeds.close(&run);
                     self.generations.remove(&run);

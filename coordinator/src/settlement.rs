@@ -205,3 +205,78 @@ pub fn parse(text: &str) -> Option<WriteState> {
         .into_iter()
         .find(|state| word(*state) == text)
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_cache_store::files::FileReplayStore;
+    use muster_proto::recording::Provenance;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn settling_again_after_a_crash_says_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = FileReplayStore::open(dir.path()).unwrap();
+        let text = String::new;
+        let provenance = Provenance {
+            project: text(),
+            run: text(),
+            unit: text(),
+            test: text(),
+            target: text(),
+            instruction_digest: text(),
+            step: 0,
+            verified_by: Some(1),
+            node: text(),
+            engine: text(),
+            policy_digest: text(),
+            recorded_at: text(),
+        };
+        let envelope = Envelope {
+            schema: SCHEMA,
+            key: "0a".to_owned(),
+            payload: "{}".to_owned(),
+            payload_sha256: sha256_hex(b"{}"),
+            namespace: "local".to_owned(),
+            provenance,
+            signatures: Vec::new(),
+        };
+        let envelope = serde_json::to_vec(&envelope).unwrap();
+        let mut staged = v1::Staged {
+            replay_key: "0a".to_owned(),
+            envelope,
+            ..Default::default()
+        };
+        staged.set_intent(Intent::Write);
+        for _ in 0..2 {
+            let settled = settle(
+                &store,
+                "local",
+                v1::CacheMode::ReadWrite,
+                std::slice::from_ref(&staged),
+            )
+            .await;
+            assert_eq!(
+                (settled[0].state.as_str(), settled[0].detail.as_str()),
+                ("saved", "")
+            );
+        }
+        let entry = store.get("local", &"0a".into()).await.unwrap().unwrap();
+        assert_eq!(entry.generation, 1, "written once");
+    }
+
+    #[test]
+    fn every_state_has_a_word() {
+        for state in [
+            "saved",
+            "kept",
+            "unconfirmed",
+            "evicted",
+            "no-change",
+            "not-written",
+        ] {
+            assert_eq!(parse(state).map(word), Some(state));
+        }
+        assert_eq!(parse("lost"), None);
+    }
+}

@@ -32,7 +32,10 @@ pub struct PageOptions {
 
 impl Default for PageOptions {
     fn default() -> Self {
-        Self { proxy: None, viewport: (1280, 720) }
+        Self {
+            proxy: None,
+            viewport: (1280, 720),
+        }
     }
 }
 
@@ -46,13 +49,22 @@ impl Chromium {
     pub async fn connect(address: &str, deadline: Duration) -> Result<Self, EngineError> {
         let deadline = Deadline::after(deadline);
         let wire = Wire::connect(address, deadline.until);
-        let wire = wire.await.map_err(|error| deadline.explain(error, "connecting to the browser"))?;
-        Ok(Self { wire: Arc::new(wire) })
+        let wire = wire
+            .await
+            .map_err(|error| deadline.explain(error, "connecting to the browser"))?;
+        Ok(Self {
+            wire: Arc::new(wire),
+        })
     }
 
     /// Opens a page in a new context: no cookies, no storage, nothing shared with other pages.
-    pub async fn open(&self, options: PageOptions, deadline: Duration) -> Result<Arc<dyn Page>, EngineError> {
-        let page = ChromiumPage::open(Arc::clone(&self.wire), options, Deadline::after(deadline)).await?;
+    pub async fn open(
+        &self,
+        options: PageOptions,
+        deadline: Duration,
+    ) -> Result<Arc<dyn Page>, EngineError> {
+        let page =
+            ChromiumPage::open(Arc::clone(&self.wire), options, Deadline::after(deadline)).await?;
         Ok(Arc::new(page))
     }
 

@@ -51,6 +51,10 @@ struct Call {
     place: Option<Place>,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, on the stack"
+)]
 enum Event {
     Frame(Result<FromWorker, Problem>),
     PhaseOver,

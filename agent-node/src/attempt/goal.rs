@@ -15,9 +15,9 @@ use tracing::{Instrument, info_span};
 
 use super::call::Prepared;
 use super::failure::Failure;
+use super::given::Given;
 use super::lookup::{CacheUse, Looked, look_up};
 use super::settlement::{Goal, GoalEnd};
-use super::state::Given;
 use crate::executor::StepContext;
 use crate::harness::{Harness, Observation, Performed, Scope, StepHarness, called, verdict};
 use crate::replay::{self, RecordInput, ReplayOutcome};
@@ -80,7 +80,7 @@ impl GoalRun<'_> {
         span.record("muster.step.decisions", usage.decisions);
         span.record("muster.step.model_calls", usage.model_calls);
         if let Some(cache) = &done.report.cache {
-            span.record("muster.replay.result", tracing::field::debug(cache.mode));
+            span.record("muster.replay.result", replayed_as(cache.mode));
         }
         if let Err(failure) = &done.result {
             span.record("error.type", failure.problem.code.as_str());
@@ -426,4 +426,14 @@ fn line(done: &Performed) -> String {
 
 fn count(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
+}
+
+/// The cache's part as spans tell it.
+const fn replayed_as(mode: CacheMode) -> &'static str {
+    match mode {
+        CacheMode::Replayed => "replayed",
+        CacheMode::HandedOff => "handed-off",
+        CacheMode::Missed => "missed",
+        CacheMode::Off => "off",
+    }
 }

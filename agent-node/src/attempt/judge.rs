@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::call::Prepared;
 use super::failure::Failure;
-use super::state::Given;
+use super::given::Given;
 use crate::executor::{Executor, StepContext};
 use crate::harness::{Harness, Scope, StepError, StepHarness, text};
 

@@ -12,6 +12,7 @@ mod call;
 mod drive;
 mod exact;
 mod failure;
+mod given;
 mod goal;
 mod judge;
 mod lookup;
@@ -46,10 +47,11 @@ use tracing::{Instrument, info_span};
 use url::Url;
 
 use self::drive::{Conversation, End};
+use self::given::Given;
 use self::lookup::CacheUse;
 use self::record::{Console, Steps, millis};
 use self::settlement::{Ending, Goal};
-use self::state::{Attempt, Given};
+use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
 use crate::harness::{AttemptHarness, Scope, text};
@@ -242,7 +244,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
             attempt.steps.verified(goal.step);
         }
     }
-    let staged = match given.cache {
+    let mut staged = match given.cache {
         CacheUse::ReadWrite => {
             let recorded_at = stamp(jiff::Timestamp::now());
             settlement::settle(&attempt.goals, ending, |goal, recording, check| {
@@ -251,6 +253,9 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         }
         CacheUse::ReadOnly | CacheUse::Off => Vec::new(),
     };
+    for one in &mut staged {
+        one.reason = harness.redactor().text(&one.reason);
+    }
     let record = AttemptRecord {
         schema: SCHEMA,
         node: given.node.0.clone(),

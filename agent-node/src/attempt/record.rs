@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muster_proto::outcome::{Place, Problem};
-use muster_proto::step::{AgentStep, StepKind, StepRecord, StepStatus};
+use muster_proto::step::{AgentStep, CacheReport, StepKind, StepRecord, StepStatus};
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
@@ -75,7 +75,8 @@ impl Steps {
         Begun { seq, at }
     }
 
-    /// Notes how a step ended.
+    /// Notes how a step ended. What an executor said or typed never passed `observe`, so it is
+    /// redacted here.
     pub(super) fn end(
         &mut self,
         step: &Begun,
@@ -90,7 +91,7 @@ impl Steps {
             record.status = status;
             record.duration_ms = millis(step.at.elapsed());
             record.problem = problem;
-            record.agent = agent;
+            record.agent = agent.map(|agent| redacted(&self.harness, agent));
         }
     }
 
@@ -142,6 +143,21 @@ impl Steps {
     /// Everything, in order.
     pub(super) fn into_records(self) -> Vec<StepRecord> {
         self.records
+    }
+}
+
+fn redacted(harness: &AttemptHarness, agent: AgentStep) -> AgentStep {
+    let clean = |text: String| harness.redactor().text(&text);
+    AgentStep {
+        instruction: clean(agent.instruction),
+        summary: agent.summary.map(clean),
+        actions: agent.actions.into_iter().map(clean).collect(),
+        cache: agent.cache.map(|cache| CacheReport {
+            detail: cache.detail.map(clean),
+            not_recorded: cache.not_recorded.map(clean),
+            ..cache
+        }),
+        ..agent
     }
 }
 

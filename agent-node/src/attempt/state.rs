@@ -4,27 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_cache_store::ReplayStore;
 use muster_engine::Travel;
 use muster_proto::code::ErrorCode;
-use muster_proto::id::{NodeId, ReplayKey, RunId};
+use muster_proto::id::ReplayKey;
 use muster_proto::outcome::{Place, Problem};
 use muster_proto::step::{AgentStep, StepStatus, Usage};
-use muster_proto::v1;
 use muster_providers::model::ModelClient;
-use muster_suite::config::{Agent, Model, RunSpec, Timeouts};
+use muster_suite::config::ExecutorKind;
 use muster_suite::frame::CallResult;
 use muster_suite::op::{AgentCall, Op};
 use serde_json::{Value, json};
 use tracing::{Instrument, info_span};
 
-use super::Brains;
 use super::call::{Prepared, prepare};
 use super::exact::Exact;
 use super::failure::Failure;
+use super::given::Given;
 use super::goal::GoalRun;
 use super::judge::{INTERVAL, JudgmentRun, judge};
-use super::lookup::CacheUse;
 use super::record::Steps;
 use super::settlement::{Goal, GoalEnd};
 use super::title::title;
@@ -36,46 +33,6 @@ const JUDGMENT_CALLS: u32 = 2;
 
 /// Model calls of a `waitFor`.
 const WAIT_CALLS: u32 = 25;
-
-/// What an attempt was given and never changes.
-pub(super) struct Given {
-    pub(super) run: RunId,
-    pub(super) node: NodeId,
-    pub(super) unit: v1::Unit,
-    pub(super) try_: u32,
-    pub(super) spec: Arc<RunSpec>,
-    pub(super) app_identity: String,
-    pub(super) brains: Arc<dyn Brains>,
-    pub(super) recordings: Arc<dyn ReplayStore>,
-    pub(super) cache: CacheUse,
-    pub(super) namespace: String,
-    pub(super) policy_digest: String,
-}
-
-impl Given {
-    fn timeouts(&self) -> &Timeouts {
-        &self.spec.timeouts
-    }
-
-    fn client(&self, name: &str, model: Option<&Model>) -> Result<Arc<dyn ModelClient>, Problem> {
-        let model = model.ok_or_else(|| {
-            Problem::new(
-                ErrorCode::ModelUnavailable,
-                format!("agent {name:?} has no model; add [agents.{name}.model] to muster.toml"),
-            )
-        })?;
-        self.brains.model(model)
-    }
-
-    /// The model of judgments.
-    pub(super) fn judge_model(
-        &self,
-        name: &str,
-        agent: &Agent,
-    ) -> Result<Arc<dyn ModelClient>, Problem> {
-        self.client(name, agent.judge.as_ref().or(agent.model.as_ref()))
-    }
-}
 
 /// An attempt's memory.
 pub(super) struct Attempt {
@@ -428,10 +385,10 @@ impl Attempt {
             Ask::Extract(schema) => run.extract(schema).await.map(|data| (data, None)),
         };
         report.usage = run.door.usage();
-        let aborts = run.call.agent.executor == muster_suite::config::ExecutorKind::Abort;
+        let aborts = run.call.agent.executor == ExecutorKind::Abort;
         let result = match judged {
             Ok((value, summary)) => {
-                report.summary = summary.map(|text| harness.redactor().text(&text));
+                report.summary = summary;
                 Ok(value)
             }
             Err(failure) => Err(Failure {

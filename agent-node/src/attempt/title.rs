@@ -4,7 +4,7 @@ use muster_proto::step::StepKind;
 use muster_suite::locator::TextMatch;
 use muster_suite::op::{BrowserMatcher, FillValue, Gesture, Op, OptionChoice, Read};
 
-use crate::expect::check;
+use crate::expect::words;
 
 /// Longest quoted text, characters.
 const LONGEST: usize = 120;
@@ -47,7 +47,7 @@ pub(super) fn title(op: &Op) -> (StepKind, String) {
             ..
         } => (
             StepKind::Assertion,
-            format!("expect {locator} {}{}", not(negated), check::wants(matcher)),
+            format!("expect {locator} {}{}", not(negated), words::wants(matcher)),
         ),
         Op::ExpectBrowser {
             matcher, negated, ..

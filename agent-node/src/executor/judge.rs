@@ -10,7 +10,7 @@ use muster_proto::verdict::{Answer, Judgment};
 
 /// Who judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub(super) enum Judge {
     /// The configured judge model, through the harness.
     Model,
     /// Nobody: every statement is inconclusive.

@@ -8,6 +8,7 @@ pub mod check;
 pub mod near;
 pub mod poll;
 mod text;
+pub(crate) mod words;
 
 pub use check::{Outcome, ambiguous};
 pub use near::not_found;

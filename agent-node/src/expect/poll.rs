@@ -11,7 +11,7 @@ use muster_suite::op::{BrowserMatcher, LocatorMatcher};
 use tokio::time::{Instant, sleep_until};
 
 use super::check::{self, NOTHING, Outcome};
-use super::near;
+use super::{near, words};
 use crate::harness::{AttemptHarness, PageError, Scope};
 
 /// From look to look.
@@ -39,7 +39,7 @@ pub async fn expect_locator(
     })
     .await?;
     let Some(failure) = last else { return Ok(()) };
-    let mut problem = failure.problem(&locator.to_string(), &check::wants(matcher), negated);
+    let mut problem = failure.problem(&locator.to_string(), &words::wants(matcher), negated);
     if problem.actual.as_deref() == Some(NOTHING)
         && let Ok(screen) = harness.observe(scope).await
     {
@@ -129,8 +129,9 @@ where
     let mut last = None;
     loop {
         let looked = Instant::now();
-        // A look that hangs must not outlast the budget.
+        // A look that hangs must not outlast the budget; one that is ready with it still counts.
         let outcome = tokio::select! {
+            biased;
             outcome = look() => outcome?,
             () = sleep_until(ends) => None,
         };
@@ -143,10 +144,8 @@ where
             None
         };
         last = outcome.or(last);
-        if let Some(since) = since {
-            if !negated || since.elapsed() >= held {
-                return Ok(None);
-            }
+        if since.is_some_and(|since| !negated || since.elapsed() >= held) {
+            return Ok(None);
         }
         if Instant::now() >= ends {
             return Ok(Some(Unmet {
@@ -214,10 +213,10 @@ mod tests {
         assert_eq!(run(true, 5000, |_| false).await, (true, 1000, 11));
         // It flickers at 500 ms: the second starts again.
         assert_eq!(run(true, 5000, |now| now == 500).await, (true, 1600, 17));
-        assert_eq!(run(true, 5000, |now| now > 300).await.0, false);
+        assert!(!run(true, 5000, |now| now > 300).await.0);
         // A shorter budget must be held whole.
         assert_eq!(run(true, 300, |_| false).await, (true, 300, 4));
-        assert_eq!(run(true, 300, |now| now >= 300).await.0, false);
+        assert!(!run(true, 300, |now| now >= 300).await.0);
     }
 
     #[tokio::test(start_paused = true)]

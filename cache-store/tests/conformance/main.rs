@@ -1,4 +1,5 @@
 //! One suite per seam, run over every implementor. A new store adds a test here.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod blobs;
 mod replay;

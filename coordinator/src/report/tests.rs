@@ -47,7 +47,7 @@ fn goal(seq: u32, mode: CacheMode, by: Option<&str>) -> StepRecord {
 fn record() -> AttemptRecord {
     AttemptRecord {
         schema: SCHEMA,
-        node: "n1".to_owned(),
+        node: "n1-00000002".to_owned(),
         started_at: String::new(),
         duration_ms: 40,
         status: Status::Passed,
@@ -55,9 +55,9 @@ fn record() -> AttemptRecord {
         secondary: Vec::new(),
         skip_reason: None,
         steps: vec![
-            goal(0, CacheMode::Replayed, Some("n2")),
-            goal(1, CacheMode::Replayed, Some("n1")),
-            goal(2, CacheMode::HandedOff, Some("n2")),
+            goal(0, CacheMode::Replayed, Some("n2-00000001")),
+            goal(1, CacheMode::Replayed, Some("n1-00000001")),
+            goal(2, CacheMode::HandedOff, Some("n2-00000001")),
             goal(3, CacheMode::Missed, None),
             goal(4, CacheMode::Off, None),
         ],
@@ -275,7 +275,7 @@ fn json_reads_back() {
     let path = dir.path().join("out/report.json");
     assert_eq!(
         Box::new(Json::new(&path)).finish(&report).unwrap(),
-        [path.clone()]
+        std::slice::from_ref(&path)
     );
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(

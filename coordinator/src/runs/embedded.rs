@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use muster_proto::canonical::sha256_hex;
@@ -43,6 +43,9 @@ pub struct EmbeddedRunStore {
 struct Inner {
     dir: PathBuf,
     open: Mutex<HashMap<RunId, Handle>>,
+    /// Whether the store is closed; held for reading by whatever uses a file, since work on a
+    /// blocking thread goes on when its caller is gone.
+    closed: RwLock<bool>,
 }
 
 struct Handle {
@@ -63,6 +66,7 @@ impl EmbeddedRunStore {
             inner: Arc::new(Inner {
                 dir,
                 open: Mutex::new(HashMap::new()),
+                closed: RwLock::new(false),
             }),
         })
     }
@@ -73,7 +77,15 @@ impl EmbeddedRunStore {
         work: impl FnOnce(&Inner, &RunId) -> Result<T, RunStoreError> + Send + 'static,
     ) -> Result<T, RunStoreError> {
         let (inner, id) = (self.inner.clone(), run.clone());
-        match tokio::task::spawn_blocking(move || work(&inner, &id)).await {
+        let guarded = move || {
+            let closed = inner.closed.read().unwrap_or_else(PoisonError::into_inner);
+            if *closed {
+                Err(failed(&id, "the coordinator is closed"))
+            } else {
+                work(&inner, &id)
+            }
+        };
+        match tokio::task::spawn_blocking(guarded).await {
             Ok(done) => done,
             Err(join) => Err(failed(run, join)),
         }
@@ -157,7 +169,11 @@ impl RunStore for EmbeddedRunStore {
     async fn close(&self) {
         // Closing a file writes to it.
         let inner = self.inner.clone();
-        let closed = tokio::task::spawn_blocking(move || inner.handles().clear()).await;
+        let closed = tokio::task::spawn_blocking(move || {
+            *inner.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
+            inner.handles().clear();
+        })
+        .await;
         if let Err(error) = closed {
             tracing::warn!(%error, "the runs' files were not closed in order");
         }
@@ -239,7 +255,10 @@ impl Inner {
     }
 
     fn take_over(&self, run: &RunId) -> Result<Option<Unfinished>, RunStoreError> {
-        let taken = self.with(run, |db| {
+        if self.handles().get(run).is_some_and(|handle| handle.ours) {
+            return Ok(None);
+        }
+        self.with(run, |db| {
             let facts = read_facts(run, db, 0, usize::MAX)?;
             if matches!(
                 facts.last().map(|fact| &fact.event),
@@ -264,8 +283,7 @@ impl Inner {
                 facts,
                 pending,
             }))
-        });
-        taken
+        })
     }
 
     /// Runs `work` on the run's file, opening it if need be and closing it again unless this

@@ -104,10 +104,7 @@ impl State {
         if let Some(holder) = self.nodes.get_mut(&node) {
             holder.leases.insert((id.clone(), n));
         }
-        out.push(Effect::Send {
-            node,
-            message: Message::Lease(lease),
-        });
+        out.push(Effect::send(node, Message::Lease(lease)));
         // Served: to the end of the line.
         self.turn.retain(|other| *other != id);
         self.turn.push_back(id);

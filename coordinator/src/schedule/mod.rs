@@ -1,7 +1,7 @@
 //! Who runs what, when: a pure `(state, event, now) → effects`. No clock, no I/O, no async.
 //!
 //! Doors in reading order: [`Event`] and [`Effect`], [`State::step`], then one file per matter:
-//! `assign` (which unit to which node), `lease` (renewal, expiry, results), `stop` (cancelling,
+//! `assign` (which unit to which node), `lease` (renewal, expiry, return), `result`, `stop` (cancelling,
 //! giving up, the end of a run), [`policy`] (what follows an attempt), [`queue`]. Facts are applied
 //! to the run's fold as they are emitted, so that a restart, which folds the stored facts, comes to
 //! the same state.
@@ -12,6 +12,7 @@ mod assign;
 mod lease;
 pub mod policy;
 pub mod queue;
+mod result;
 mod stop;
 #[cfg(test)]
 mod tests;
@@ -183,10 +184,19 @@ pub enum Effect {
     /// Send to a node.
     Send {
         node: NodeId,
-        message: v1::coordinator_message::Message,
+        message: Box<v1::coordinator_message::Message>,
     },
     /// Nothing follows for this run.
     Over { run: RunId },
+}
+
+impl Effect {
+    fn send(node: NodeId, message: v1::coordinator_message::Message) -> Self {
+        Self::Send {
+            node,
+            message: Box::new(message),
+        }
+    }
 }
 
 /// Everything the scheduler knows.

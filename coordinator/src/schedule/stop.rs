@@ -84,10 +84,7 @@ impl State {
                 token: Some(token.into()),
                 reason: reason.to_owned(),
             };
-            out.push(Effect::Send {
-                node: lease.node.clone(),
-                message: Message::Revoke(revoke),
-            });
+            out.push(Effect::send(lease.node.clone(), Message::Revoke(revoke)));
             self.release(&lease.node, id, n);
         }
     }

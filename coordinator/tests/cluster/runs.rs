@@ -51,7 +51,7 @@ async fn a_run_passes() {
     );
     let numbers: Vec<_> = events
         .iter()
-        .map(|event| event.cursor.clone().unwrap().sequence)
+        .map(|event| event.cursor.unwrap().sequence)
         .collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
 

@@ -10,8 +10,8 @@ use muster_proto::outcome::{Place, Problem};
 use muster_suite::text;
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
-    ExportAllDeclaration, ExportFromDeclaration, Expression, ImportDeclaration, ImportExpression,
-    StringLiteral,
+    ExportAllDeclaration, ExportFromDeclaration, Expression, ImportDeclaration,
+    ImportDeclarationSpecifier, ImportExpression, StringLiteral,
 };
 use oxc::ast_visit::{VisitMut, walk_mut};
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
@@ -20,6 +20,9 @@ use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::{SourceType, Span};
 use oxc::transformer::{TransformOptions, Transformer};
+
+use crate::prelude::EXPORTS;
+use crate::resolve::BUILTIN;
 
 /// A lowered module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,6 +164,29 @@ struct Imports<'a, 'r, 'f> {
 }
 
 impl<'a> Imports<'a, '_, '_> {
+    /// The interpreter would name neither the line nor the nearest name.
+    fn check_names(&mut self, declaration: &ImportDeclaration<'a>) {
+        let mut specifiers = declaration.specifiers.iter().flatten();
+        let unknown = specifiers.find_map(|specifier| match specifier {
+            ImportDeclarationSpecifier::ImportSpecifier(named) => {
+                let name = named.imported.name();
+                (!EXPORTS.contains(&name.as_str())).then(|| (named.span, name.to_string()))
+            }
+            ImportDeclarationSpecifier::ImportDefaultSpecifier(default) => {
+                Some((default.span, "default".to_owned()))
+            }
+            ImportDeclarationSpecifier::ImportNamespaceSpecifier(_) => None,
+        });
+        if let Some((span, name)) = unknown {
+            let hint = match text::nearest(&name, EXPORTS.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("it exports {}", EXPORTS.join(", ")),
+            };
+            self.refused
+                .get_or_insert((span, format!("'{BUILTIN}' exports no `{name}`; {hint}")));
+        }
+    }
+
     fn rewrite(&mut self, literal: &mut StringLiteral<'a>) {
         if self.refused.is_some() {
             return;
@@ -178,6 +204,9 @@ impl<'a> Imports<'a, '_, '_> {
 impl<'a> VisitMut<'a> for Imports<'a, '_, '_> {
     fn visit_import_declaration(&mut self, declaration: &mut ImportDeclaration<'a>) {
         self.rewrite(&mut declaration.source);
+        if declaration.source.value.as_str() == BUILTIN {
+            self.check_names(declaration);
+        }
         declaration.with_clause = None;
     }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use muster_proto::outcome::Place;
 use muster_suite::frame::ModuleSource;
-use oxc_sourcemap::SourceMap;
+use oxc_sourcemap::{SourceMap, Token};
 
 /// The modules of a worker with their source maps, each parsed when it is first needed.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub(crate) struct Sources {
 #[derive(Debug)]
 struct Module {
     source: ModuleSource,
-    map: OnceLock<Option<SourceMap<'static>>>,
+    /// Of the source map, in the order of the lowered code.
+    tokens: OnceLock<Vec<Token>>,
 }
 
 impl Sources {
@@ -26,7 +27,7 @@ impl Sources {
                 name,
                 Module {
                     source,
-                    map: OnceLock::new(),
+                    tokens: OnceLock::new(),
                 },
             )
         };
@@ -71,16 +72,21 @@ impl Sources {
             line: line + 1,
             column: column + 1,
         };
-        let map = module.map.get_or_init(|| {
-            SourceMap::from_json_string(&module.source.map)
-                .ok()
-                .map(SourceMap::into_owned)
+        let tokens = module.tokens.get_or_init(|| {
+            let map = SourceMap::from_json_string(&module.source.map);
+            map.map(|map| map.get_tokens().collect())
+                .unwrap_or_default()
         });
-        let token = map.as_ref().and_then(|map| {
-            let table = map.generate_lookup_table();
-            map.lookup_token_approx(&table, frame.line, frame.column)
+        let on_line = |token: &Token| token.get_dst_line() == frame.line;
+        let after = tokens.partition_point(|token| {
+            (token.get_dst_line(), token.get_dst_col()) <= (frame.line, frame.column)
         });
-        Some(match token {
+        // The last token at or before the position, else the line's first.
+        let token = tokens[..after]
+            .last()
+            .filter(|token| on_line(token))
+            .or_else(|| tokens.get(after));
+        Some(match token.filter(|token| on_line(token)) {
             Some(token) => place(token.get_src_line(), token.get_src_col()),
             // A module without a map (JSON) is its own source.
             None => place(frame.line, frame.column),

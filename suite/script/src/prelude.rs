@@ -17,6 +17,20 @@ const INTERNAL: &[(&str, &str)] = modules!(
     "locator" "registry" "rejections" "runner" "secrets" "state" "step" "text" "timers" "unique" "url" "values"
 );
 
+/// What the module `muster` exports; a story compares it with the interpreter's word.
+pub(crate) const EXPORTS: &[&str] = &[
+    "MusterError",
+    "afterAll",
+    "afterEach",
+    "beforeAll",
+    "beforeEach",
+    "describe",
+    "expect",
+    "secrets",
+    "test",
+    "unique",
+];
+
 /// The source of a prelude module.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
     if name == BUILTIN {

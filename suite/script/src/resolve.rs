@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 /// The built-in module's one name; `e2e` is an alias.
-pub const BUILTIN: &str = "muster";
+pub(crate) const BUILTIN: &str = "muster";
 
 const EXTENSIONS: [&str; 5] = ["ts", "mts", "js", "mjs", "json"];
 
@@ -155,7 +155,7 @@ impl Project {
             .ancestors()
             .map(|folder| folder.join("node_modules").join(package))
             .find(|folder| self.root.join(folder).join("package.json").is_file())
-            .ok_or_else(|| format!("package `{package}` is not in node_modules; install it, or check the name. {SUPPORTED}"))?;
+            .ok_or_else(|| format!("package `{package}` is not in node_modules; install it or check the name ({SUPPORTED})"))?;
         let text = std::fs::read_to_string(self.root.join(&folder).join("package.json"))
             .map_err(|error| format!("package.json of `{package}` can't be read: {error}"))?;
         let manifest: Value = serde_json::from_str(&text)

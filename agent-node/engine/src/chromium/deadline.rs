@@ -16,7 +16,10 @@ pub(super) struct Deadline {
 
 impl Deadline {
     pub(super) fn after(given: Duration) -> Self {
-        Self { until: Instant::now() + given, given }
+        Self {
+            until: Instant::now() + given,
+            given,
+        }
     }
 
     pub(super) fn passed(&self) -> bool {
@@ -29,7 +32,10 @@ impl Deadline {
 
     /// `what` took too long; nothing was done.
     pub(super) fn timeout(&self, what: &str) -> EngineError {
-        EngineError::Timeout { what: what.into(), millis: u64::try_from(self.given.as_millis()).unwrap_or(u64::MAX) }
+        EngineError::Timeout {
+            what: what.into(),
+            millis: u64::try_from(self.given.as_millis()).unwrap_or(u64::MAX),
+        }
     }
 
     /// Why a call that changes nothing failed.
@@ -37,7 +43,9 @@ impl Deadline {
         match error {
             CallError::Dead(why) => EngineError::Dead(why),
             CallError::Timeout => self.timeout(what),
-            CallError::Refused(why) => EngineError::Invalid(format!("{what}: the browser refused: {why}")),
+            CallError::Refused(why) => {
+                EngineError::Invalid(format!("{what}: the browser refused: {why}"))
+            }
         }
     }
 }

@@ -49,7 +49,12 @@ impl Modifier {
             Modifier::Meta => ("Meta", "MetaLeft", 91),
             Modifier::Shift => ("Shift", "ShiftLeft", 16),
         };
-        Key { key: key.into(), code: code.into(), virtual_code, text: None }
+        Key {
+            key: key.into(),
+            code: code.into(),
+            virtual_code,
+            text: None,
+        }
     }
 }
 
@@ -84,8 +89,13 @@ impl Chord {
             }
         }
         let shifted = modifiers.contains(&Modifier::Shift);
-        let mut key = named(name).or_else(|| printable(name, shifted)).ok_or_else(bad)?;
-        if modifiers.iter().any(|modifier| *modifier != Modifier::Shift) {
+        let mut key = named(name)
+            .or_else(|| printable(name, shifted))
+            .ok_or_else(bad)?;
+        if modifiers
+            .iter()
+            .any(|modifier| *modifier != Modifier::Shift)
+        {
             // A shortcut types nothing.
             key.text = None;
         }
@@ -111,21 +121,41 @@ fn named(name: &str) -> Option<Key> {
         "PageUp" => ("PageUp", 33, None),
         "PageDown" => ("PageDown", 34, None),
         _ => {
-            let number: u32 = name.strip_prefix('F')?.parse().ok().filter(|number| (1..=12).contains(number))?;
-            return Some(Key { key: name.into(), code: name.into(), virtual_code: 111 + number, text: None });
+            let number: u32 = name
+                .strip_prefix('F')?
+                .parse()
+                .ok()
+                .filter(|number| (1..=12).contains(number))?;
+            return Some(Key {
+                key: name.into(),
+                code: name.into(),
+                virtual_code: 111 + number,
+                text: None,
+            });
         }
     };
     let key = if name == "Space" { " " } else { name };
-    Some(Key { key: key.into(), code: code.into(), virtual_code, text: text.map(Into::into) })
+    Some(Key {
+        key: key.into(),
+        code: code.into(),
+        virtual_code,
+        text: text.map(Into::into),
+    })
 }
 
 fn printable(name: &str, shifted: bool) -> Option<Key> {
     let mut characters = name.chars();
-    let (Some(written), None) = (characters.next(), characters.next()) else { return None };
+    let (Some(written), None) = (characters.next(), characters.next()) else {
+        return None;
+    };
     if written.is_control() {
         return None;
     }
-    let typed = if shifted && written.is_ascii_lowercase() { written.to_ascii_uppercase() } else { written };
+    let typed = if shifted && written.is_ascii_lowercase() {
+        written.to_ascii_uppercase()
+    } else {
+        written
+    };
     let upper = written.to_ascii_uppercase();
     let (code, virtual_code) = match upper {
         'A'..='Z' => (format!("Key{upper}"), u32::from(upper)),
@@ -146,11 +176,18 @@ fn printable(name: &str, shifted: bool) -> Option<Key> {
                 ('/', '?', "Slash", 191),
                 ('`', '~', "Backquote", 192),
             ];
-            let sign = SIGNS.iter().find(|sign| written == sign.0 || written == sign.1);
+            let sign = SIGNS
+                .iter()
+                .find(|sign| written == sign.0 || written == sign.1);
             sign.map_or((String::new(), 0), |sign| (sign.2.to_owned(), sign.3))
         }
     };
-    Some(Key { key: typed.to_string(), code, virtual_code, text: Some(typed.to_string()) })
+    Some(Key {
+        key: typed.to_string(),
+        code,
+        virtual_code,
+        text: Some(typed.to_string()),
+    })
 }
 
 #[cfg(test)]
@@ -178,9 +215,14 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused_with_the_grammar() {
-        for written in ["", "enter", "F13", "Ctrl+a", "ab", "Control+", "+a", "Shift"] {
+        for written in [
+            "", "enter", "F13", "Ctrl+a", "ab", "Control+", "+a", "Shift",
+        ] {
             let error = Chord::parse(written).unwrap_err().to_string();
-            assert!(error.contains("is no key: write Shift"), "{written:?}: {error}");
+            assert!(
+                error.contains("is no key: write Shift"),
+                "{written:?}: {error}"
+            );
         }
     }
 }

@@ -40,11 +40,21 @@ impl ChromiumPage {
     ) -> Result<Self, EngineError> {
         let ids = Arc::new(Ids::new());
         let tab = Tab::open(Arc::clone(&wire), &options, Arc::clone(&ids), deadline).await?;
-        Ok(Self { wire, options, ids, tab: RwLock::new(Arc::new(tab)) })
+        Ok(Self {
+            wire,
+            options,
+            ids,
+            tab: RwLock::new(Arc::new(tab)),
+        })
     }
 
     fn tab(&self) -> Arc<Tab> {
-        Arc::clone(&self.tab.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        Arc::clone(
+            &self
+                .tab
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        )
     }
 }
 
@@ -63,13 +73,27 @@ impl Page for ChromiumPage {
     }
 
     async fn location(&self, deadline: Duration) -> Result<Location, EngineError> {
-        let at: Where = self.tab().ask("where", json!([]), Deadline::after(deadline), "reading the address").await?;
-        Ok(Location { url: at.url, title: at.title })
+        let at: Where = self
+            .tab()
+            .ask(
+                "where",
+                json!([]),
+                Deadline::after(deadline),
+                "reading the address",
+            )
+            .await?;
+        Ok(Location {
+            url: at.url,
+            title: at.title,
+        })
     }
 
     async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError> {
         let deadline = Deadline::after(deadline);
-        let snapshot: Snapshot = self.tab().ask("snapshot", json!([]), deadline, "looking at the page").await?;
+        let snapshot: Snapshot = self
+            .tab()
+            .ask("snapshot", json!([]), deadline, "looking at the page")
+            .await?;
         self.ids.remember(snapshot.nodes.iter());
         Ok(snapshot)
     }
@@ -82,14 +106,27 @@ impl Page for ChromiumPage {
     ) -> Result<Vec<Found>, EngineError> {
         let deadline = Deadline::after(deadline);
         let what = format!("finding {locator}");
-        let found: Vec<Found> = self.tab().ask("find", json!([locator, attribute]), deadline, &what).await?;
+        let found: Vec<Found> = self
+            .tab()
+            .ask("find", json!([locator, attribute]), deadline, &what)
+            .await?;
         self.ids.remember(found.iter().map(|found| &found.node));
         Ok(found)
     }
 
-    async fn perform(&self, node: NodeId, gesture: &Gesture, deadline: Duration) -> Result<(), EngineError> {
+    async fn perform(
+        &self,
+        node: NodeId,
+        gesture: &Gesture,
+        deadline: Duration,
+    ) -> Result<(), EngineError> {
         let tab = self.tab();
-        let aim = Aim { tab: &tab, id: node, was: self.ids.was(node), deadline: Deadline::after(deadline) };
+        let aim = Aim {
+            tab: &tab,
+            id: node,
+            was: self.ids.was(node),
+            deadline: Deadline::after(deadline),
+        };
         aim.perform(gesture).await
     }
 
@@ -101,9 +138,18 @@ impl Page for ChromiumPage {
         // A new context is empty in every respect: cookies, every kind of storage, service
         // workers, caches, history, popups.
         let deadline = Deadline::after(deadline);
-        let fresh = Tab::open(Arc::clone(&self.wire), &self.options, Arc::clone(&self.ids), deadline).await?;
+        let fresh = Tab::open(
+            Arc::clone(&self.wire),
+            &self.options,
+            Arc::clone(&self.ids),
+            deadline,
+        )
+        .await?;
         let old = {
-            let mut tab = self.tab.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut tab = self
+                .tab
+                .write()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
             std::mem::replace(&mut *tab, Arc::new(fresh))
         };
         old.dispose().await;
@@ -113,9 +159,22 @@ impl Page for ChromiumPage {
     async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError> {
         let what = "taking a screenshot";
         let deadline = Deadline::after(deadline);
-        let reply = self.tab().explained("Page.captureScreenshot", json!({ "format": "png" }), deadline, what).await?;
-        let data = reply.get("data").and_then(Value::as_str).unwrap_or_default();
-        STANDARD.decode(data).map_err(|error| EngineError::Invalid(format!("{what}: the browser sent no PNG: {error}")))
+        let reply = self
+            .tab()
+            .explained(
+                "Page.captureScreenshot",
+                json!({ "format": "png" }),
+                deadline,
+                what,
+            )
+            .await?;
+        let data = reply
+            .get("data")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        STANDARD.decode(data).map_err(|error| {
+            EngineError::Invalid(format!("{what}: the browser sent no PNG: {error}"))
+        })
     }
 
     async fn dialogs(&self) -> Vec<String> {

@@ -51,7 +51,11 @@ pub(super) struct Answer<T> {
 
 /// The text of a script exception, without the browser's decoration.
 pub(super) fn exception(details: &Value) -> String {
-    let thrown = details.pointer("/exception/description").and_then(Value::as_str);
-    let text = thrown.or_else(|| details.get("text").and_then(Value::as_str)).unwrap_or("unknown exception");
+    let thrown = details
+        .pointer("/exception/description")
+        .and_then(Value::as_str);
+    let text = thrown
+        .or_else(|| details.get("text").and_then(Value::as_str))
+        .unwrap_or("unknown exception");
     text.lines().next().unwrap_or_default().to_owned()
 }

@@ -37,15 +37,30 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new() -> Self {
-        Self { next: AtomicU64::new(1), seen: Mutex::default() }
+        Self {
+            next: AtomicU64::new(1),
+            seen: Mutex::default(),
+        }
     }
 
     pub(super) fn remember<'a>(&self, nodes: impl Iterator<Item = &'a Node>) {
         let mut seen = lock(&self.seen);
         for node in nodes {
-            let role = if node.role.is_empty() { &node.tag } else { &node.role };
-            let label = if node.name.is_empty() { &node.text } else { &node.name };
-            let was = if label.is_empty() { role.clone() } else { format!("{role} {label:?}") };
+            let role = if node.role.is_empty() {
+                &node.tag
+            } else {
+                &node.role
+            };
+            let label = if node.name.is_empty() {
+                &node.text
+            } else {
+                &node.name
+            };
+            let was = if label.is_empty() {
+                role.clone()
+            } else {
+                format!("{role} {label:?}")
+            };
             seen.insert(node.id, was);
         }
         while seen.len() > REMEMBERED {
@@ -55,7 +70,10 @@ impl Ids {
 
     /// Role and name when it was last told.
     pub(super) fn was(&self, id: NodeId) -> String {
-        lock(&self.seen).get(&id).cloned().unwrap_or_else(|| "an element that was never told".into())
+        lock(&self.seen)
+            .get(&id)
+            .cloned()
+            .unwrap_or_else(|| "an element that was never told".into())
     }
 }
 
@@ -81,7 +99,12 @@ struct Watcher {
 
 impl Listener for Watcher {
     fn on_event(&self, method: &str, params: &Value) -> Option<(&'static str, Value)> {
-        let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| {
+            params
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let is_main = |frame: &str| self.main_frame.get().is_some_and(|main| main == frame);
         match method {
             "Page.frameNavigated" if is_main(text("/frame/id")) => {
@@ -98,9 +121,14 @@ impl Listener for Watcher {
             "Page.frameStoppedLoading" if is_main(text("/frameId")) => {
                 self.progress.send_modify(|progress| progress.loaded = true);
             }
-            "Inspector.targetCrashed" => drop(self.gone.send_replace(Some("the page crashed".into()))),
+            "Inspector.targetCrashed" => {
+                drop(self.gone.send_replace(Some("the page crashed".into())))
+            }
             "Inspector.detached" | "Target.detachedFromTarget" => {
-                drop(self.gone.send_replace(Some("the page was closed by the browser".into())));
+                drop(
+                    self.gone
+                        .send_replace(Some("the page was closed by the browser".into())),
+                );
             }
             "Page.javascriptDialogOpening" => {
                 let kind = text("/type");
@@ -169,7 +197,10 @@ impl Tab {
             // Without this, Chromium goes to loopback addresses around the proxy.
             context["proxyBypassList"] = json!("<-loopback>");
         }
-        let context = text(&call("Target.createBrowserContext", context).await?, "browserContextId");
+        let context = text(
+            &call("Target.createBrowserContext", context).await?,
+            "browserContextId",
+        );
         // From here on the context must not leak: `Tab` disposes it when it is dropped.
         let watcher = Arc::new(Watcher {
             main_frame: OnceLock::new(),
@@ -195,16 +226,30 @@ impl Tab {
         let attach = json!({ "targetId": tab.target, "flatten": true });
         tab.session = text(&call("Target.attachToTarget", attach).await?, "sessionId");
         tab.watcher.main_frame.get_or_init(|| tab.target.clone());
-        wire.listen(&tab.session, Arc::clone(&tab.watcher) as Arc<dyn wire::Listener>);
+        wire.listen(
+            &tab.session,
+            Arc::clone(&tab.watcher) as Arc<dyn wire::Listener>,
+        );
         let downloads = json!({ "behavior": "deny", "browserContextId": tab.context });
-        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let metrics =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         tokio::try_join!(
             call("Browser.setDownloadBehavior", downloads),
             tab.explained("Page.enable", json!({}), deadline, what),
             tab.explained("Inspector.enable", json!({}), deadline, what),
-            tab.explained("Emulation.setDeviceMetricsOverride", metrics, deadline, what),
+            tab.explained(
+                "Emulation.setDeviceMetricsOverride",
+                metrics,
+                deadline,
+                what
+            ),
             // Pages side by side each believe that they have the focus.
-            tab.explained("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }), deadline, what),
+            tab.explained(
+                "Emulation.setFocusEmulationEnabled",
+                json!({ "enabled": true }),
+                deadline,
+                what
+            ),
         )?;
         Ok(tab)
     }
@@ -231,7 +276,9 @@ impl Tab {
         deadline: Deadline,
         what: &str,
     ) -> Result<Value, EngineError> {
-        self.call(method, params, deadline).await.map_err(|error| deadline.explain(error, what))
+        self.call(method, params, deadline)
+            .await
+            .map_err(|error| deadline.explain(error, what))
     }
 
     /// Asks the script, again and again while the document changes under it: for questions.
@@ -285,7 +332,9 @@ impl Tab {
             };
             if let Some(details) = reply.get("exceptionDetails") {
                 let why = script::exception(details);
-                return Err(AskError::Failed(EngineError::Invalid(format!("{what}: the page script failed: {why}"))));
+                return Err(AskError::Failed(EngineError::Invalid(format!(
+                    "{what}: the page script failed: {why}"
+                ))));
             }
             let Some(answer) = reply.pointer("/result/value").and_then(Value::as_str) else {
                 self.leave_world(world);
@@ -300,7 +349,9 @@ impl Tab {
 
     fn understand<T: DeserializeOwned>(&self, answer: &str, what: &str) -> Result<T, AskError> {
         let broken = |why: &dyn std::fmt::Display| {
-            AskError::Failed(EngineError::Invalid(format!("{what}: the page script's answer makes no sense: {why}")))
+            AskError::Failed(EngineError::Invalid(format!(
+                "{what}: the page script's answer makes no sense: {why}"
+            )))
         };
         let answer: Answer<T> = serde_json::from_str(answer).map_err(|error| broken(&error))?;
         self.ids.next.fetch_max(answer.next, Ordering::Relaxed);
@@ -321,17 +372,25 @@ impl Tab {
             CallError::Timeout => AskError::Late,
             CallError::Dead(_) => AskError::Failed(deadline.explain(error, what)),
         };
-        // Universal access (the protocol spells it so) lets the script see into frames of other
-        // origins that live in the same process.
-        let params = json!({ "frameId": self.target, "worldName": "muster", "grantUniveralAccess": true });
-        let reply = self.call("Page.createIsolatedWorld", params, deadline).await.map_err(sort)?;
-        let world = reply.get("executionContextId").and_then(Value::as_i64).ok_or(AskError::Lost)?;
-        let params =
-            json!({ "expression": script::install(&self.key), "contextId": world, "returnByValue": true });
-        let reply = self.call("Runtime.evaluate", params, deadline).await.map_err(sort)?;
+        let params = json!({ "frameId": self.target, "worldName": "muster" });
+        let reply = self
+            .call("Page.createIsolatedWorld", params, deadline)
+            .await
+            .map_err(sort)?;
+        let world = reply
+            .get("executionContextId")
+            .and_then(Value::as_i64)
+            .ok_or(AskError::Lost)?;
+        let params = json!({ "expression": script::install(&self.key), "contextId": world, "returnByValue": true });
+        let reply = self
+            .call("Runtime.evaluate", params, deadline)
+            .await
+            .map_err(sort)?;
         if let Some(details) = reply.get("exceptionDetails") {
             let why = script::exception(details);
-            return Err(AskError::Failed(EngineError::Invalid(format!("the page script does not install: {why}"))));
+            return Err(AskError::Failed(EngineError::Invalid(format!(
+                "the page script does not install: {why}"
+            ))));
         }
         *lock(&self.world) = Some(world);
         Ok(world)
@@ -376,8 +435,13 @@ impl Tab {
         let params = json!({ "browserContextId": self.context });
         let deadline = Deadline::after(DISPOSAL);
         // A browser that does not answer is ended by its provider.
-        let _ = self.wire.call(None, "Target.disposeBrowserContext", params, deadline.until).await;
-        self.watcher.gone.send_replace(Some("the page was closed".into()));
+        let _ = self
+            .wire
+            .call(None, "Target.disposeBrowserContext", params, deadline.until)
+            .await;
+        self.watcher
+            .gone
+            .send_replace(Some("the page was closed".into()));
     }
 }
 
@@ -386,22 +450,34 @@ impl Drop for Tab {
     fn drop(&mut self) {
         self.wire.unlisten(&self.session);
         if !self.disposed.swap(true, Ordering::Relaxed) {
-            self.wire.cast("Target.disposeBrowserContext", json!({ "browserContextId": self.context }));
+            self.wire.cast(
+                "Target.disposeBrowserContext",
+                json!({ "browserContextId": self.context }),
+            );
         }
     }
 }
 
 fn text(reply: &Value, field: &str) -> String {
-    reply.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    reply
+        .get(field)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// 64 random bits, from the hasher's per-process keys and a counter.
 fn unguessable() -> String {
     use std::hash::{BuildHasher, RandomState};
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{:016x}", RandomState::new().hash_one(COUNT.fetch_add(1, Ordering::Relaxed)))
+    format!(
+        "{:016x}",
+        RandomState::new().hash_one(COUNT.fetch_add(1, Ordering::Relaxed))
+    )
 }

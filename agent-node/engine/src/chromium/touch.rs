@@ -76,11 +76,24 @@ impl Aim<'_> {
             Gesture::SetChecked(on) => self.set_checked(*on).await,
             Gesture::Select(choice) => self.select(choice).await,
             Gesture::Hover => {
-                let point = self.ready(Need { enabled: false, editable: false, pointer: true }).await?;
-                self.mouse("mouseMoved", &point).await.map_err(|error| self.deadline.explain(error, "hover"))
+                let point = self
+                    .ready(Need {
+                        enabled: false,
+                        editable: false,
+                        pointer: true,
+                    })
+                    .await?;
+                self.mouse("mouseMoved", &point)
+                    .await
+                    .map_err(|error| self.deadline.explain(error, "hover"))
             }
             Gesture::Focus => {
-                self.ready(Need { enabled: true, editable: false, pointer: false }).await?;
+                self.ready(Need {
+                    enabled: true,
+                    editable: false,
+                    pointer: false,
+                })
+                .await?;
                 self.focus().await
             }
             Gesture::ScrollIntoView => {
@@ -92,14 +105,29 @@ impl Aim<'_> {
 
     /// Waits until the element can take the gesture; yields the point to touch.
     async fn ready(&self, need: Need) -> Result<Look, EngineError> {
+        let need =
+            json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
+        self.wait("ready", need).await
+    }
+
+    /// Asks until nothing is in the way; the script itself waits a little in each call.
+    async fn wait(&self, call: &str, detail: Value) -> Result<Look, EngineError> {
+        let mut obstacle = None;
         loop {
             let budget = WAIT_IN_PAGE.min(self.deadline.left() / 2).as_millis();
-            let need =
-                json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
-            let look: Look = self.ask("ready", json!([self.id, need, u64::try_from(budget).unwrap_or(0)])).await?;
+            let args = json!([self.id, detail, u64::try_from(budget).unwrap_or(0)]);
+            let look = match (self.ask::<Look>(call, args).await, obstacle.take()) {
+                (Ok(look), _) => look,
+                // The last look was cut off; what the one before saw is the better answer.
+                (Err(EngineError::Timeout { .. }), Some(why)) => {
+                    return Err(self.not_actionable(why));
+                }
+                (Err(error), _) => return Err(error),
+            };
             if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
                 return self.accept(look);
             }
+            obstacle = look.why;
         }
     }
 
@@ -107,13 +135,29 @@ impl Aim<'_> {
     /// the click is aimed anew.
     async fn tap(&self, verb: &str) -> Result<(), EngineError> {
         loop {
-            let point = self.ready(Need { enabled: true, editable: false, pointer: true }).await?;
+            let point = self
+                .ready(Need {
+                    enabled: true,
+                    editable: false,
+                    pointer: true,
+                })
+                .await?;
             let look: Look = self.ask("arm", json!([self.id])).await?;
             self.accept(look)?;
-            self.mouse("mouseMoved", &point).await.map_err(|error| self.deadline.explain(error, verb))?;
-            self.mouse("mousePressed", &point).await.map_err(|error| self.unsure(verb, error))?;
-            self.mouse("mouseReleased", &point).await.map_err(|error| self.unsure(verb, error))?;
-            let outcome = match self.tab.ask_once::<Outcome>("disarm", json!([]), self.deadline, verb).await {
+            self.mouse("mouseMoved", &point)
+                .await
+                .map_err(|error| self.deadline.explain(error, verb))?;
+            self.mouse("mousePressed", &point)
+                .await
+                .map_err(|error| self.unsure(verb, error))?;
+            self.mouse("mouseReleased", &point)
+                .await
+                .map_err(|error| self.unsure(verb, error))?;
+            let outcome = match self
+                .tab
+                .ask_once::<Outcome>("disarm", json!([]), self.deadline, verb)
+                .await
+            {
                 Ok(outcome) => outcome,
                 // The click led to another document.
                 Err(AskError::Lost) => return Ok(()),
@@ -124,7 +168,7 @@ impl Aim<'_> {
                 return Ok(());
             }
             if self.deadline.passed() {
-                return Err(self.not_actionable(&format!("{} took its place", outcome.by)));
+                return Err(self.not_actionable(format!("{} took its place", outcome.by)));
             }
         }
     }
@@ -135,7 +179,9 @@ impl Aim<'_> {
             None => return Err(self.not_actionable("not a checkbox, radio or switch")),
             Some(checked) if checked == on => return Ok(()),
             Some(_) if field.toggle == "radio" && !on => {
-                return Err(self.not_actionable("a radio can't be turned off: choose another of its group"));
+                return Err(
+                    self.not_actionable("a radio can't be turned off: choose another of its group")
+                );
             }
             Some(_) => {}
         }
@@ -143,7 +189,11 @@ impl Aim<'_> {
         self.tap(verb).await?;
         // The app may set the state a little later, or replace the element.
         loop {
-            match self.tab.ask_once::<Field>("read", json!([self.id]), self.deadline, verb).await {
+            match self
+                .tab
+                .ask_once::<Field>("read", json!([self.id]), self.deadline, verb)
+                .await
+            {
                 Ok(field) if field.stale || field.checked == Some(on) => return Ok(()),
                 Err(AskError::Lost) => return Ok(()),
                 Err(AskError::Failed(error)) => return Err(error),
@@ -156,7 +206,12 @@ impl Aim<'_> {
 
     /// Replaces a field's text. Messages never hold it: it may be a secret.
     async fn fill(&self, text: &str) -> Result<(), EngineError> {
-        self.ready(Need { enabled: true, editable: true, pointer: true }).await?;
+        self.ready(Need {
+            enabled: true,
+            editable: true,
+            pointer: true,
+        })
+        .await?;
         let field = self.read().await?;
         if field.kind.as_deref() == Some("value") {
             return self.assign("assign", "fill", json!([self.id, text])).await;
@@ -164,12 +219,19 @@ impl Aim<'_> {
         let selected: Field = self.ask("select", json!([self.id])).await?;
         let before = self.accept_field(selected)?.value.unwrap_or_default();
         if !text.is_empty() {
-            let typed = self.tab.call("Input.insertText", json!({ "text": text }), self.deadline).await;
+            let typed = self
+                .tab
+                .call("Input.insertText", json!({ "text": text }), self.deadline)
+                .await;
             typed.map_err(|error| self.unsure("fill", error))?;
         } else if !before.is_empty() {
             self.chord("Delete").await?;
         }
-        let after = match self.tab.ask_once::<Field>("read", json!([self.id]), self.deadline, "fill").await {
+        let after = match self
+            .tab
+            .ask_once::<Field>("read", json!([self.id]), self.deadline, "fill")
+            .await
+        {
             Ok(field) if field.stale => return Ok(()),
             Ok(field) => field.value.unwrap_or_default(),
             // Typing led to another document, or to another element in this one's place.
@@ -178,35 +240,52 @@ impl Aim<'_> {
             Err(AskError::Failed(error)) => return Err(error),
         };
         // An app may write the text in its own form, but not drop it.
-        let dropped = after.is_empty() != text.is_empty() || (after == before && !same_text(&after, text));
-        if dropped { Err(self.may_have("fill", "the field did not take the text")) } else { Ok(()) }
+        let dropped =
+            after.is_empty() != text.is_empty() || (after == before && !same_text(&after, text));
+        if dropped {
+            Err(self.may_have("fill", "the field did not take the text"))
+        } else {
+            Ok(())
+        }
     }
 
     async fn select(&self, choice: &OptionChoice) -> Result<(), EngineError> {
-        self.ready(Need { enabled: true, editable: false, pointer: true }).await?;
-        let choice = json!(choice);
-        self.assign("choose", "select", json!([self.id, choice])).await
+        self.ready(Need {
+            enabled: true,
+            editable: false,
+            pointer: true,
+        })
+        .await?;
+        // The app may offer the option a little later.
+        self.wait("offers", json!(choice)).await?;
+        self.assign("choose", "select", json!([self.id, choice]))
+            .await
     }
 
-    /// Lets the script set a value, waiting for the app to offer what is not there yet.
+    /// Lets the script set a value, once.
     async fn assign(&self, call: &str, verb: &str, args: Value) -> Result<(), EngineError> {
-        loop {
-            let look = match self.tab.ask_once::<Look>(call, args.clone(), self.deadline, verb).await {
-                Ok(look) => look,
-                Err(AskError::Lost) => return Err(self.may_have(verb, "the page changed its document meanwhile")),
-                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
-                Err(AskError::Failed(error)) => return Err(error),
-            };
-            if look.stale || look.why.is_none() || self.deadline.left() < LOOK_AGAIN {
-                return self.accept(look).map(drop);
+        match self
+            .tab
+            .ask_once::<Look>(call, args, self.deadline, verb)
+            .await
+        {
+            Ok(look) => self.accept(look).map(drop),
+            Err(AskError::Lost) => {
+                Err(self.may_have(verb, "the page changed its document meanwhile"))
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            Err(AskError::Late) => Err(self.unsure(verb, CallError::Timeout)),
+            Err(AskError::Failed(error)) => Err(error),
         }
     }
 
     async fn press(&self, key: &str) -> Result<(), EngineError> {
         Chord::parse(key)?;
-        self.ready(Need { enabled: true, editable: false, pointer: false }).await?;
+        self.ready(Need {
+            enabled: true,
+            editable: false,
+            pointer: false,
+        })
+        .await?;
         self.focus().await?;
         self.chord(key).await
     }
@@ -225,22 +304,33 @@ impl Aim<'_> {
         self.accept_field(field)
     }
 
-    async fn ask<T: serde::de::DeserializeOwned>(&self, call: &str, args: Value) -> Result<T, EngineError> {
+    async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        call: &str,
+        args: Value,
+    ) -> Result<T, EngineError> {
         self.tab.ask(call, args, self.deadline, &self.was).await
     }
 
     fn accept(&self, look: Look) -> Result<Look, EngineError> {
         if look.stale {
-            return Err(EngineError::NodeStale { id: self.id, was: self.was.clone() });
+            return Err(EngineError::NodeStale {
+                id: self.id,
+                was: self.was.clone(),
+            });
         }
         match &look.why {
-            Some(why) => Err(self.not_actionable(why)),
+            Some(why) => Err(self.not_actionable(why.as_str())),
             None => Ok(look),
         }
     }
 
     fn accept_field(&self, field: Field) -> Result<Field, EngineError> {
-        self.accept(Look { stale: field.stale, why: field.why.clone(), ..Look::default() })?;
+        self.accept(Look {
+            stale: field.stale,
+            why: field.why.clone(),
+            ..Look::default()
+        })?;
         Ok(field)
     }
 
@@ -255,15 +345,24 @@ impl Aim<'_> {
             "buttons": held,
             "clickCount": u8::from(!moved),
         });
-        self.tab.call("Input.dispatchMouseEvent", params, self.deadline).await.map(drop)
+        self.tab
+            .call("Input.dispatchMouseEvent", params, self.deadline)
+            .await
+            .map(drop)
     }
 
-    fn not_actionable(&self, why: &str) -> EngineError {
-        EngineError::NotActionable { what: self.was.clone(), why: why.into() }
+    fn not_actionable(&self, why: impl Into<String>) -> EngineError {
+        EngineError::NotActionable {
+            what: self.was.clone(),
+            why: why.into(),
+        }
     }
 
     fn may_have(&self, verb: &str, why: &str) -> EngineError {
-        EngineError::MayHaveCommitted { what: format!("{verb} on {}", self.was), why: why.into() }
+        EngineError::MayHaveCommitted {
+            what: format!("{verb} on {}", self.was),
+            why: why.into(),
+        }
     }
 
     /// Input was sent and its end is unknown.
@@ -273,7 +372,12 @@ impl Aim<'_> {
 }
 
 /// Presses a chord on whatever has the focus.
-pub(super) async fn press(tab: &Tab, written: &str, deadline: Deadline, on: &str) -> Result<(), EngineError> {
+pub(super) async fn press(
+    tab: &Tab,
+    written: &str,
+    deadline: Deadline,
+    on: &str,
+) -> Result<(), EngineError> {
     let chord = Chord::parse(written)?;
     let what = format!("press {written} on {on}");
     let mut held = 0;
@@ -283,7 +387,11 @@ pub(super) async fn press(tab: &Tab, written: &str, deadline: Deadline, on: &str
         held |= modifier.bit();
         strokes.push(("rawKeyDown", modifier.key(), held));
     }
-    let down = if chord.key.text.is_some() { "keyDown" } else { "rawKeyDown" };
+    let down = if chord.key.text.is_some() {
+        "keyDown"
+    } else {
+        "rawKeyDown"
+    };
     strokes.push((down, chord.key.clone(), held));
     strokes.push(("keyUp", chord.key.clone(), held));
     for modifier in chord.modifiers.iter().rev() {
@@ -291,7 +399,14 @@ pub(super) async fn press(tab: &Tab, written: &str, deadline: Deadline, on: &str
         strokes.push(("keyUp", modifier.key(), held));
     }
     for (kind, key, modifiers) in strokes {
-        match tab.call("Input.dispatchKeyEvent", stroke(kind, &key, modifiers), deadline).await {
+        match tab
+            .call(
+                "Input.dispatchKeyEvent",
+                stroke(kind, &key, modifiers),
+                deadline,
+            )
+            .await
+        {
             Ok(_) => sent = true,
             Err(error) if sent || error == CallError::Timeout => return Err(unsure(&what, error)),
             Err(error) => return Err(deadline.explain(error, &what)),
@@ -320,7 +435,10 @@ fn unsure(what: &str, error: CallError) -> EngineError {
         CallError::Timeout => "the page did not answer in time".into(),
         CallError::Refused(why) => why,
     };
-    EngineError::MayHaveCommitted { what: what.into(), why }
+    EngineError::MayHaveCommitted {
+        what: what.into(),
+        why,
+    }
 }
 
 /// Equal but for line ends, which fields normalise.

@@ -14,16 +14,28 @@ impl Tab {
         let shown = without_credentials(url);
         let what = format!("loading {shown}");
         let before = *self.progress().borrow();
-        let failed = |reason: &str| EngineError::Navigation { url: shown.clone(), reason: reason.into() };
-        let reply = match self.call("Page.navigate", json!({ "url": url }), deadline).await {
+        let failed = |reason: &str| EngineError::Navigation {
+            url: shown.clone(),
+            reason: reason.into(),
+        };
+        let reply = match self
+            .call("Page.navigate", json!({ "url": url }), deadline)
+            .await
+        {
             Ok(reply) => reply,
             Err(CallError::Refused(why)) => return Err(failed(&why)),
             Err(error) => return Err(deadline.explain(error, &what)),
         };
-        match reply.get("errorText").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+        match reply
+            .get("errorText")
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+        {
             // Neither a download nor an empty answer (HTTP 204, 205) makes a document.
             Some("net::ERR_ABORTED") => {
-                return Err(failed("net::ERR_ABORTED: no document came, but a download or an empty answer"));
+                return Err(failed(
+                    "net::ERR_ABORTED: no document came, but a download or an empty answer",
+                ));
             }
             Some(reason) => return Err(failed(reason)),
             None => {}
@@ -34,29 +46,58 @@ impl Tab {
         if reply.get("loaderId").is_none() {
             return Ok(());
         }
-        self.arrive(deadline, &what, move |now| now.commits > before.commits && now.loaded).await
+        self.arrive(deadline, &what, move |now| {
+            now.commits > before.commits && now.loaded
+        })
+        .await
     }
 
     /// Moves in history and waits likewise.
-    pub(super) async fn travel(&self, travel: Travel, deadline: Deadline) -> Result<(), EngineError> {
+    pub(super) async fn travel(
+        &self,
+        travel: Travel,
+        deadline: Deadline,
+    ) -> Result<(), EngineError> {
         let before = *self.progress().borrow();
         let (step, what) = match travel {
             Travel::Reload => {
-                self.explained("Page.reload", json!({}), deadline, "reloading").await?;
-                return self.arrive(deadline, "reloading", move |now| now.commits > before.commits && now.loaded).await;
+                self.explained("Page.reload", json!({}), deadline, "reloading")
+                    .await?;
+                return self
+                    .arrive(deadline, "reloading", move |now| {
+                        now.commits > before.commits && now.loaded
+                    })
+                    .await;
             }
             Travel::Back => (-1, "going back"),
             Travel::Forward => (1, "going forward"),
         };
-        let history = self.explained("Page.getNavigationHistory", json!({}), deadline, what).await?;
-        let current = history.get("currentIndex").and_then(Value::as_i64).unwrap_or_default();
+        let history = self
+            .explained("Page.getNavigationHistory", json!({}), deadline, what)
+            .await?;
+        let current = history
+            .get("currentIndex")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
         let entry = |index: i64| history.get("entries")?.get(usize::try_from(index).ok()?);
         let Some(id) = entry(current + step).and_then(|entry| entry.get("id")) else {
-            let here = entry(current).and_then(|entry| entry.get("url")).and_then(Value::as_str).unwrap_or_default();
+            let here = entry(current)
+                .and_then(|entry| entry.get("url"))
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let reason = format!("{what}: the history has no such page");
-            return Err(EngineError::Navigation { url: without_credentials(here), reason });
+            return Err(EngineError::Navigation {
+                url: without_credentials(here),
+                reason,
+            });
         };
-        self.explained("Page.navigateToHistoryEntry", json!({ "entryId": id }), deadline, what).await?;
+        self.explained(
+            "Page.navigateToHistoryEntry",
+            json!({ "entryId": id }),
+            deadline,
+            what,
+        )
+        .await?;
         self.arrive(deadline, what, move |now| {
             now.moves > before.moves || (now.commits > before.commits && now.loaded)
         })
@@ -84,7 +125,9 @@ impl Tab {
 
 /// The address without user name and password.
 fn without_credentials(address: &str) -> String {
-    let Ok(mut url) = url::Url::parse(address) else { return address.into() };
+    let Ok(mut url) = url::Url::parse(address) else {
+        return address.into();
+    };
     if url.username().is_empty() && url.password().is_none() {
         return address.into();
     }
@@ -99,8 +142,14 @@ mod tests {
 
     #[test]
     fn errors_hold_no_credentials() {
-        assert_eq!(without_credentials("https://ada:pw@shop.test/a?b"), "https://shop.test/a?b");
-        assert_eq!(without_credentials("https://shop.test"), "https://shop.test");
+        assert_eq!(
+            without_credentials("https://ada:pw@shop.test/a?b"),
+            "https://shop.test/a?b"
+        );
+        assert_eq!(
+            without_credentials("https://shop.test"),
+            "https://shop.test"
+        );
         assert_eq!(without_credentials("not an address"), "not an address");
     }
 }

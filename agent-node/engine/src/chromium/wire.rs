@@ -94,7 +94,8 @@ impl chromiumoxide::types::EventMessage for Event {
 impl Wire {
     /// Connects to a browser's DevTools address (`ws://…/devtools/browser/…`).
     pub(super) async fn connect(address: &str, until: Instant) -> Result<Self, CallError> {
-        let connecting = Connection::<Event>::connect(address).with_subscriber(NoSubscriber::default());
+        let connecting =
+            Connection::<Event>::connect(address).with_subscriber(NoSubscriber::default());
         let connection = match tokio::time::timeout_at(until, connecting).await {
             Err(_) => return Err(CallError::Timeout),
             Ok(Err(error)) => return Err(CallError::Dead(format!("no connection: {error}"))),
@@ -103,7 +104,12 @@ impl Wire {
         let (inbox, outgoing) = mpsc::channel(INBOX);
         let (dying, death) = watch::channel(None);
         let listeners = Listeners::default();
-        let exchange = Exchange { connection, outgoing, listeners: Arc::clone(&listeners), pending: HashMap::new() };
+        let exchange = Exchange {
+            connection,
+            outgoing,
+            listeners: Arc::clone(&listeners),
+            pending: HashMap::new(),
+        };
         let task = tokio::spawn(
             async move {
                 let reason = exchange.run().await;
@@ -111,7 +117,12 @@ impl Wire {
             }
             .with_subscriber(NoSubscriber::default()),
         );
-        Ok(Self { inbox, death, listeners, task: Mutex::new(Some(task)) })
+        Ok(Self {
+            inbox,
+            death,
+            listeners,
+            task: Mutex::new(Some(task)),
+        })
     }
 
     /// Calls a method, of the browser itself when `session` is none.
@@ -123,12 +134,19 @@ impl Wire {
         until: Instant,
     ) -> Result<Value, CallError> {
         let (reply, answer) = oneshot::channel();
-        let call = Call { session: session.map(Into::into), method, params, reply: Some(reply) };
+        let call = Call {
+            session: session.map(Into::into),
+            method,
+            params,
+            reply: Some(reply),
+        };
         let exchange = async {
             if self.inbox.send(Outgoing::Call(call)).await.is_err() {
                 return Err(CallError::Dead(self.death_reason()));
             }
-            answer.await.unwrap_or_else(|_| Err(CallError::Dead(self.death_reason())))
+            answer
+                .await
+                .unwrap_or_else(|_| Err(CallError::Dead(self.death_reason())))
         };
         tokio::select! {
             biased;
@@ -139,7 +157,12 @@ impl Wire {
 
     /// Sends a call that nobody waits for; dropped when the queue is full.
     pub(super) fn cast(&self, method: &'static str, params: Value) {
-        let call = Call { session: None, method, params, reply: None };
+        let call = Call {
+            session: None,
+            method,
+            params,
+            reply: None,
+        };
         // A full or closed queue means that the browser is busy dying.
         let _ = self.inbox.try_send(Outgoing::Call(call));
     }
@@ -157,7 +180,11 @@ impl Wire {
     pub(super) async fn close(&self) {
         // Fails only if the task has ended already.
         let _ = self.inbox.send(Outgoing::Close).await;
-        let task = self.task.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .take();
         if let Some(task) = task {
             // A panic in there has been reported by the panic hook.
             let _ = task.await;
@@ -175,12 +202,17 @@ impl Wire {
     }
 
     fn death_reason(&self) -> String {
-        self.death.borrow().clone().unwrap_or_else(|| "the connection is closed".into())
+        self.death
+            .borrow()
+            .clone()
+            .unwrap_or_else(|| "the connection is closed".into())
     }
 }
 
 fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Arc<dyn Listener>>> {
-    listeners.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    listeners
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What the task owns.
@@ -213,8 +245,14 @@ impl Exchange {
     }
 
     fn send(&mut self, call: Call) {
-        let sent = self.connection.submit_command(Cow::Borrowed(call.method), call.session.map(Into::into), call.params);
-        let (Ok(id), Some(reply)) = (sent, call.reply) else { return };
+        let sent = self.connection.submit_command(
+            Cow::Borrowed(call.method),
+            call.session.map(Into::into),
+            call.params,
+        );
+        let (Ok(id), Some(reply)) = (sent, call.reply) else {
+            return;
+        };
         if self.pending.len() >= SWEEP {
             self.pending.retain(|_, reply| !reply.is_closed());
         }
@@ -222,7 +260,9 @@ impl Exchange {
     }
 
     fn answer(&mut self, response: Response) {
-        let Some(reply) = self.pending.remove(&response.id) else { return };
+        let Some(reply) = self.pending.remove(&response.id) else {
+            return;
+        };
         let result = match response.error {
             Some(error) => Err(CallError::Refused(error.message)),
             None => Ok(response.result.unwrap_or_default()),
@@ -234,10 +274,19 @@ impl Exchange {
     fn tell(&mut self, event: &Event) {
         // Browser-wide events tell of a session's end; the session's listener is the one to know.
         let named = || event.params.get("sessionId").and_then(Value::as_str);
-        let Some(session) = event.session.as_deref().or_else(named) else { return };
+        let Some(session) = event.session.as_deref().or_else(named) else {
+            return;
+        };
         let listener = lock(&self.listeners).get(session).cloned();
-        if let Some((method, params)) = listener.and_then(|listener| listener.on_event(&event.method, &event.params)) {
-            self.send(Call { session: Some(session.into()), method, params, reply: None });
+        if let Some((method, params)) =
+            listener.and_then(|listener| listener.on_event(&event.method, &event.params))
+        {
+            self.send(Call {
+                session: Some(session.into()),
+                method,
+                params,
+                reply: None,
+            });
         }
     }
 }

@@ -208,21 +208,48 @@ function assign(id, value) {
   return {};
 }
 
+// Waits until a native select offers an option, at most `budget` ms.
+async function offers(id, choice, budget) {
+  const until = performance.now() + budget;
+  for (;;) {
+    forget();
+    const element = elementOf(id);
+    if (!element) return { stale: true };
+    const { why } = option(element, choice);
+    if (!why || performance.now() >= until) return { why };
+    await frame();
+  }
+}
+
 // Picks one option of a native select.
 function choose(id, choice) {
   forget();
   const element = elementOf(id);
   if (!element) return { stale: true };
-  if (element.tagName !== "SELECT") return { why: "not a native select: tap it, then tap the option" };
-  const options = [...element.options];
-  const wanted = { label: () => options.find((option) => optionLabel(option) === fold(choice.label)), value: () => options.find((option) => option.value === choice.value), index: () => options[choice.index] }[choice.by]();
-  if (!wanted) return { why: `it has no option with ${choice.by} ${JSON.stringify(choice[choice.by])} (${options.slice(0, 8).map((option) => JSON.stringify(optionLabel(option))).join(", ")})` };
-  if (wanted.disabled || wanted.parentElement.disabled) return { why: `its option ${JSON.stringify(optionLabel(wanted))} is disabled` };
+  const { why, wanted } = option(element, choice);
+  if (why) return { why };
   element.focus({ preventScroll: true });
-  if (element.multiple) for (const option of options) option.selected = option === wanted;
+  if (element.multiple) for (const one of element.options) one.selected = one === wanted;
   else element.selectedIndex = wanted.index;
   tellChange(element);
   return {};
+}
+
+function option(element, choice) {
+  if (element.tagName !== "SELECT") return { why: "not a native select: tap it, then tap the option" };
+  const options = [...element.options];
+  const fits = {
+    label: (option) => optionLabel(option) === fold(choice.label),
+    value: (option) => option.value === choice.value,
+    index: (option, at) => at === choice.index,
+  };
+  const wanted = options.find(fits[choice.by]);
+  if (!wanted) {
+    const offered = options.slice(0, 8).map((option) => JSON.stringify(optionLabel(option))).join(", ");
+    return { why: `it has no option with ${choice.by} ${JSON.stringify(choice[choice.by])} (${offered})` };
+  }
+  if (wanted.disabled || wanted.parentElement.disabled) return { why: `its option ${JSON.stringify(optionLabel(wanted))} is disabled` };
+  return { wanted };
 }
 
 function tellChange(element) {

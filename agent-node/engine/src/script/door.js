@@ -13,6 +13,7 @@ const calls = {
   select: ([id]) => select(id),
   read: ([id]) => read(id),
   assign: ([id, value]) => assign(id, value),
+  offers: ([id, choice, budget]) => offers(id, choice, budget),
   choose: ([id, choice]) => choose(id, choice),
 };
 

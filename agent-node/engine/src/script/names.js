@@ -2,6 +2,8 @@
 
 const FIELD_ROLES = new Set(["textbox", "searchbox"]);
 const CHOICE_ROLES = new Set(["combobox", "listbox"]);
+// Composite widgets whose items are no part of a name around them.
+const CLOSED_ROLES = new Set(["menu", "menubar", "tablist", "tree"]);
 const RANGE_ROLES = new Set(["slider", "spinbutton", "progressbar", "meter"]);
 
 function nameOf(element) {
@@ -12,7 +14,7 @@ function nameOf(element) {
 function named(element) {
   let known = names.get(element);
   if (!known) {
-    const walk = { visited: new Set(), source: "" };
+    const walk = { root: element, visited: new Set(), source: "" };
     const name = fold(compute(element, walk, { root: true }));
     names.set(element, (known = { name, source: name ? walk.source : "" }));
   }
@@ -22,7 +24,7 @@ function named(element) {
 function descriptionOf(element) {
   const ids = element.getAttribute("aria-describedby");
   if (ids) {
-    const text = fold(referenced(element, ids, { visited: new Set() }));
+    const text = fold(referenced(element, ids, { root: element, visited: new Set() }));
     if (text) return text;
   }
   const own = fold(element.getAttribute("aria-description") || "");
@@ -50,7 +52,6 @@ function references(element, ids) {
 // target; label = inside a native label; content = inside something named by its content;
 // unseen = hidden text counts, because the target itself was hidden.
 function compute(element, walk, how) {
-  if (walk.visited.has(element)) return "";
   // A: hidden and not referenced.
   if (!how.unseen && !how.root && unexposed(element)) return passThrough(element, walk, how);
   // B: aria-labelledby, once.
@@ -62,15 +63,16 @@ function compute(element, walk, how) {
       if (fold(text)) return text;
     }
   }
+  if (walk.visited.has(element)) return "";
   walk.visited.add(element);
   const role = roleOf(element);
-  // C: a control inside a label speaks by its value.
-  if (!how.root && (how.label || how.content || how.reference) && !how.target) {
+  const label = element.getAttribute("aria-label") || "";
+  // C: a control inside a label, or named as one, speaks by its value.
+  if (element !== walk.root && !(how.target && label.trim())) {
     const value = embedded(element, role);
-    if (value !== null) return value;
+    if (value !== null && !(how.target && !value)) return value;
   }
   // D: aria-label.
-  const label = element.getAttribute("aria-label") || "";
   if (label.trim() && element.tagName !== "SLOT") {
     if (how.root) walk.source = "label";
     return label;
@@ -85,8 +87,9 @@ function compute(element, walk, how) {
     }
   }
   // F, G, H: content.
-  if (NAMED_BY_CONTENT.has(role) || !how.root) {
-    const text = content(element, walk, how);
+  let text = "";
+  if (NAMED_BY_CONTENT.has(role) || (!how.root && !CLOSED_ROLES.has(role))) {
+    text = content(element, walk, how);
     if (fold(text)) {
       if (how.root) walk.source = "content";
       return text;
@@ -94,13 +97,13 @@ function compute(element, walk, how) {
   }
   // I: tooltip, then placeholder.
   const title = element.getAttribute("title") || "";
-  if (title.trim()) {
+  if (title.trim() && !presentational) {
     if (how.root) walk.source = "title";
     return title;
   }
   const placeholder = placeholderOf(element) || "";
   if (how.root && placeholder) walk.source = "placeholder";
-  return how.root ? placeholder : "";
+  return how.root ? placeholder : text;
 }
 
 // An invisible element may hold a visible one: `visibility` is undone by descendants.
@@ -112,7 +115,6 @@ function passThrough(element, walk, how) {
 function referenced(element, ids, walk) {
   const parts = references(element, ids).map((target) => {
     const inner = { ...walk, visited: new Set(walk.visited) };
-    inner.visited.delete(target);
     const text = compute(target, inner, { reference: true, target: true, unseen: unexposed(target) });
     inner.visited.forEach((seen) => seen !== element && walk.visited.add(seen));
     return text;
@@ -223,7 +225,7 @@ function placeholderOf(element) {
 // What labels a control: aria-labelledby, aria-label or its label elements, one by one and joined.
 function labelsOf(element) {
   const given = references(element, element.getAttribute("aria-labelledby"));
-  if (given.length) return [referenced(element, element.getAttribute("aria-labelledby"), { visited: new Set() })];
+  if (given.length) return [referenced(element, element.getAttribute("aria-labelledby"), { root: element, visited: new Set() })];
   const label = element.getAttribute("aria-label") || "";
   if (label.trim()) return [label];
   if (!element.labels || !element.labels.length) return [];

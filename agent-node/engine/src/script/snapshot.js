@@ -31,7 +31,8 @@ function visit(element, into) {
     entry.text = NAMED_BY_CONTENT.has(role) && named(element).source === "content" ? "" : text;
     if (MUTE.has(role) && !entry.text && !keepMute(element)) into.children.push(...entry.children);
     else into.children.push(entry);
-    if (into.pours && into.role && NAMED_BY_CONTENT.has(into.role)) into.text += " ";
+    if (blockLevel(element)) into.blocks = true;
+    into.text += " ";
     return;
   }
   if (leaf(element)) return;
@@ -49,16 +50,30 @@ function visit(element, into) {
     const entry = { element, role: "", children: [], text: "", pours: false, flat: into.flat };
     descend(element, entry);
     entry.text = fold(entry.text);
-    if (entry.text) into.children.push(entry);
-    else into.children.push(...entry.children);
+    const inner = entry.children;
+    if (inner.length || entry.text) into.blocks = true;
+    if (!entry.text) {
+      into.children.push(...inner);
+    } else if (entry.blocks) {
+      // Bare text among blocks: it stands where it begins, beside them.
+      into.children.push(...inner.slice(0, entry.begins), { ...entry, children: [] }, ...inner.slice(entry.begins));
+    } else {
+      into.children.push(entry);
+    }
   }
+}
+
+function blockLevel(element) {
+  return !/^(inline|contents)/.test(styleOf(element).display);
 }
 
 function descend(element, into) {
   const seen = styleOf(element).visibility === "visible";
   for (const child of childrenOf(element)) {
     if (child.nodeType === 3) {
-      if (seen) into.text += child.data;
+      if (!seen) continue;
+      if (into.begins === undefined && child.data.trim()) into.begins = into.children.length;
+      into.text += child.data;
     } else if (isElement(child)) {
       visit(child, into);
     }
@@ -67,7 +82,7 @@ function descend(element, into) {
 
 function worthTelling(element, role, into) {
   if (into.flat && !INTERACTIVE.has(role)) return false;
-  if (role) return visible(element) || !leaf(element) || nameOf(element) !== "";
+  if (role) return visible(element) || !leaf(element) || nameOf(element) !== "" || descriptionOf(element) !== "";
   if (clickable(element)) return true;
   return (authorName(element) || element.hasAttribute("title")) && nameOf(element) !== "";
 }
@@ -80,7 +95,7 @@ function leaf(element) {
 }
 
 function keepMute(element) {
-  return nameOf(element) !== "" || clickable(element) || element.hasAttribute("data-testid");
+  return nameOf(element) !== "" || descriptionOf(element) !== "" || clickable(element) || element.hasAttribute("data-testid");
 }
 
 // A label, legend or caption whose text is the name of something that is told anyway.
@@ -100,7 +115,7 @@ function flatten(entries, depth, nodes, size) {
     // An empty box that nobody can see or name is no part of the screen.
     const node = tell(entry.element, entry.role);
     const text = entry.text && entry.text !== node.name ? cap(entry.text, TEXT_LENGTH) : "";
-    const empty = !node.name && !text && !entry.children.length && !node.clickable && !node.editable;
+    const empty = !node.name && !node.description && !text && !entry.children.length && !node.clickable && !node.editable;
     if (empty && !visible(entry.element)) continue;
     if (text) node.text = text;
     if (depth) node.depth = depth;

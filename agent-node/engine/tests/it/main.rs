@@ -1,4 +1,12 @@
 //! The engine against a real browser.
+#![allow(clippy::unwrap_used, reason = "this whole crate is tests")]
 
+mod accname;
+mod act;
+mod death;
+mod fill;
+mod locate;
+mod roles;
 mod snapshot;
 mod support;
+mod travel;

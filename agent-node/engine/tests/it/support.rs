@@ -8,38 +8,56 @@ use std::process::Stdio;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use muster_engine::{Chromium, EngineError, Found, Gesture, Node, NodeId, Page, PageOptions, Snapshot};
+use muster_engine::{
+    Chromium, EngineError, Found, Gesture, Node, NodeId, Page, PageOptions, Snapshot,
+};
 use muster_suite::locator::{Locator, LocatorStep, States, TextMatch};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Ample for a busy machine; what should be quick is measured by its own bound.
-pub const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// For what must not happen: long enough to see it happen.
-pub const BRIEF: Duration = Duration::from_millis(700);
+pub(crate) const BRIEF: Duration = Duration::from_secs(2);
 
 const BINARY: &str = "/usr/lib/chromium/chromium-headless-shell";
 
 /// A browser process. A shell stands between, so that the browser ends with this process, however
 /// that ends.
-pub struct Browser {
-    pub address: String,
-    pub pid: i32,
+pub(crate) struct Browser {
+    pub(crate) address: String,
+    pub(crate) pid: i32,
     shell: Mutex<std::process::Child>,
 }
 
 impl Browser {
-    #[allow(clippy::disallowed_methods, reason = "tests start their browser without the provider, whose supervisor is a room above")]
-    pub fn start() -> Self {
-        assert!(Path::new(BINARY).exists(), "{BINARY} is missing: apt-get install chromium-headless-shell");
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "tests start their browser without the provider, whose supervisor is a room above"
+    )]
+    pub(crate) fn start() -> Self {
+        assert!(
+            Path::new(BINARY).exists(),
+            "{BINARY} is missing: apt-get install chromium-headless-shell"
+        );
         let profile = tempfile::tempdir().unwrap().keep();
         // The profile also goes when the shell ends.
         let script = "profile=$1; shift; \"$@\" </dev/null & child=$!; echo $child >\"$profile/pid\"; read -r _; kill -9 $child; wait $child; rm -rf \"$profile\"";
         let shell = std::process::Command::new("/bin/sh")
             .args(["-c", script, "sh"])
             .arg(&profile)
-            .args([BINARY, "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"])
-            .args(["--disable-background-networking", "--remote-debugging-port=0"])
+            .args([
+                BINARY,
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-dev-shm-usage",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--remote-debugging-port=0",
+            ])
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg("about:blank")
             .stdin(Stdio::piped())
@@ -49,7 +67,9 @@ impl Browser {
             .unwrap();
         let port_file = profile.join("DevToolsActivePort");
         let written = (0..4000).find_map(|_| {
-            let text = std::fs::read_to_string(&port_file).ok().filter(|text| text.lines().count() == 2);
+            let text = std::fs::read_to_string(&port_file)
+                .ok()
+                .filter(|text| text.lines().count() == 2);
             if text.is_none() {
                 // The file is the only sign that the browser gives; there is nothing to wait on.
                 std::thread::sleep(Duration::from_millis(5));
@@ -58,19 +78,30 @@ impl Browser {
         });
         let written = written.expect("the browser opens its DevTools port within 20 s");
         let (port, path) = written.split_once('\n').unwrap();
-        let pid = std::fs::read_to_string(profile.join("pid")).unwrap().trim().parse().unwrap();
-        Self { address: format!("ws://127.0.0.1:{port}{}", path.trim()), pid, shell: Mutex::new(shell) }
+        let pid = std::fs::read_to_string(profile.join("pid"))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        Self {
+            address: format!("ws://127.0.0.1:{port}{}", path.trim()),
+            pid,
+            shell: Mutex::new(shell),
+        }
     }
 
     /// The one that tests share; it ends with the test process.
-    pub fn shared() -> &'static Browser {
+    pub(crate) fn shared() -> &'static Browser {
         static SHARED: LazyLock<Browser> = LazyLock::new(Browser::start);
         &SHARED
     }
 
     #[allow(clippy::disallowed_methods, reason = "as above")]
-    pub fn kill(&self) {
-        let status = std::process::Command::new("kill").args(["-9", &self.pid.to_string()]).status().unwrap();
+    pub(crate) fn kill(&self) {
+        let status = std::process::Command::new("kill")
+            .args(["-9", &self.pid.to_string()])
+            .status()
+            .unwrap();
         assert!(status.success());
     }
 }
@@ -86,36 +117,44 @@ impl Drop for Browser {
 
 /// What a server answers to one path.
 #[derive(Clone)]
-pub struct Reply {
-    pub status: &'static str,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Reply {
+    pub(crate) status: &'static str,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Reply {
-    pub fn html(body: impl Into<String>) -> Self {
+    pub(crate) fn html(body: impl Into<String>) -> Self {
         let headers = vec![("Content-Type".into(), "text/html; charset=utf-8".into())];
-        Self { status: "200 OK", headers, body: body.into().into_bytes() }
+        Self {
+            status: "200 OK",
+            headers,
+            body: body.into().into_bytes(),
+        }
     }
 
-    pub fn empty(status: &'static str) -> Self {
-        Self { status, headers: Vec::new(), body: Vec::new() }
+    pub(crate) fn empty(status: &'static str) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
     }
 
-    pub fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 }
 
 /// A web server on loopback for one test.
-pub struct Site {
-    pub origin: String,
+pub(crate) struct Site {
+    pub(crate) origin: String,
     replies: Arc<Mutex<HashMap<String, Reply>>>,
 }
 
 impl Site {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let replies = Arc::new(Mutex::new(HashMap::new()));
@@ -129,7 +168,7 @@ impl Site {
     }
 
     /// Serves a reply; yields its address.
-    pub fn serve(&self, path: &str, reply: Reply) -> String {
+    pub(crate) fn serve(&self, path: &str, reply: Reply) -> String {
         self.replies.lock().unwrap().insert(path.into(), reply);
         format!("{}{path}", self.origin)
     }
@@ -150,8 +189,17 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
     }
     let target = request.split(' ').nth(1).unwrap_or("/");
     let path = target.split(['?', '#']).next().unwrap_or("/");
-    let reply = replies.lock().unwrap().get(path).cloned().unwrap_or_else(|| Reply::empty("404 Not Found"));
-    let mut head = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n", reply.status, reply.body.len());
+    let reply = replies
+        .lock()
+        .unwrap()
+        .get(path)
+        .cloned()
+        .unwrap_or_else(|| Reply::empty("404 Not Found"));
+    let mut head = format!(
+        "HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n",
+        reply.status,
+        reply.body.len()
+    );
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
     }
@@ -161,37 +209,46 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
 }
 
 /// A page of the shared browser, with a server beside it.
-pub struct Stage {
-    pub page: Arc<dyn Page>,
-    pub site: Site,
+pub(crate) struct Stage {
+    pub(crate) page: Arc<dyn Page>,
+    pub(crate) site: Site,
     _chromium: Chromium,
 }
 
 impl Stage {
-    pub async fn new() -> Self {
-        let chromium = Chromium::connect(&Browser::shared().address, SOON).await.unwrap();
+    pub(crate) async fn new() -> Self {
+        let chromium = Chromium::connect(&Browser::shared().address, SOON)
+            .await
+            .unwrap();
         let page = chromium.open(PageOptions::default(), SOON).await.unwrap();
-        Self { page, site: Site::new().await, _chromium: chromium }
+        Self {
+            page,
+            site: Site::new().await,
+            _chromium: chromium,
+        }
     }
 
     /// A page that shows this body.
-    pub async fn showing(body: &str) -> Self {
+    pub(crate) async fn showing(body: &str) -> Self {
         let stage = Self::new().await;
         stage.show(body).await;
         stage
     }
 
-    pub async fn show(&self, body: &str) {
-        let address = self.site.serve("/", Reply::html(format!("<!doctype html><title>Stage</title>{body}")));
+    pub(crate) async fn show(&self, body: &str) {
+        let address = self.site.serve(
+            "/",
+            Reply::html(format!("<!doctype html><title>Stage</title>{body}")),
+        );
         self.page.goto(&address, SOON).await.unwrap();
     }
 
-    pub async fn snapshot(&self) -> Snapshot {
+    pub(crate) async fn snapshot(&self) -> Snapshot {
         self.page.snapshot(SOON).await.unwrap()
     }
 
     /// The screen, one line a node: indent, role, quoted name, text.
-    pub async fn outline(&self) -> Vec<String> {
+    pub(crate) async fn outline(&self) -> Vec<String> {
         let snapshot = self.snapshot().await;
         let line = |node: &Node| {
             let mut line = format!("{}{}", "  ".repeat(node.depth as usize), node.role);
@@ -210,72 +267,112 @@ impl Stage {
     }
 
     /// The node with this DOM id.
-    pub async fn node(&self, dom_id: &str) -> Node {
+    pub(crate) async fn node(&self, dom_id: &str) -> Node {
         let snapshot = self.snapshot().await;
         let node = snapshot.nodes.iter().find(|node| node.dom_id == dom_id);
-        node.unwrap_or_else(|| panic!("#{dom_id} is on the screen: {:#?}", snapshot.nodes)).clone()
+        node.unwrap_or_else(|| panic!("#{dom_id} is on the screen: {:#?}", snapshot.nodes))
+            .clone()
     }
 
-    pub async fn id(&self, dom_id: &str) -> NodeId {
+    pub(crate) async fn id(&self, dom_id: &str) -> NodeId {
         self.node(dom_id).await.id
     }
 
-    pub async fn find(&self, steps: Vec<LocatorStep>) -> Vec<Found> {
-        self.page.find(&Locator { steps }, None, SOON).await.unwrap()
+    pub(crate) async fn find(&self, steps: Vec<LocatorStep>) -> Vec<Found> {
+        self.page
+            .find(&Locator { steps }, None, SOON)
+            .await
+            .unwrap()
     }
 
     /// DOM ids of the matches.
-    pub async fn found(&self, steps: Vec<LocatorStep>) -> Vec<String> {
-        self.find(steps).await.into_iter().map(|found| found.node.dom_id).collect()
+    pub(crate) async fn found(&self, steps: Vec<LocatorStep>) -> Vec<String> {
+        self.find(steps)
+            .await
+            .into_iter()
+            .map(|found| found.node.dom_id)
+            .collect()
     }
 
-    pub async fn perform(&self, dom_id: &str, gesture: Gesture) -> Result<(), EngineError> {
+    pub(crate) async fn perform(&self, dom_id: &str, gesture: Gesture) -> Result<(), EngineError> {
         let id = self.id(dom_id).await;
         self.page.perform(id, &gesture, SOON).await
     }
 
     /// The text of the element with this test id; pages write what they saw into it.
-    pub async fn log(&self) -> String {
+    pub(crate) async fn log(&self) -> String {
         let found = self.find(vec![test_id("log")]).await;
-        found.first().expect("the page has a log").text_content.clone()
+        found
+            .first()
+            .expect("the page has a log")
+            .text_content
+            .clone()
     }
 }
 
-/// For pages: `say(text)` writes into the log.
-pub const LOG: &str = "<p data-testid=log id=log></p><script>const say = text => { log.textContent += text + ' ' }</script>";
+/// For pages: `say(text)` writes into the log, which takes no room and no events.
+pub(crate) const LOG: &str = "<p data-testid=log id=log style='position:fixed; right:0; bottom:0; margin:0; pointer-events:none'></p>
+<script>function say(text) { log.textContent += text + ' ' }</script>";
 
-pub fn role(role: &str) -> LocatorStep {
-    LocatorStep::Role { role: role.into(), name: None, states: States::default(), visible: false }
+pub(crate) fn role(role: &str) -> LocatorStep {
+    LocatorStep::Role {
+        role: role.into(),
+        name: None,
+        states: States::default(),
+        visible: false,
+    }
 }
 
-pub fn role_named(role: &str, name: &str) -> LocatorStep {
-    LocatorStep::Role { role: role.into(), name: Some(exact(name)), states: States::default(), visible: false }
+pub(crate) fn role_named(role: &str, name: &str) -> LocatorStep {
+    LocatorStep::Role {
+        role: role.into(),
+        name: Some(exact(name)),
+        states: States::default(),
+        visible: false,
+    }
 }
 
-pub fn role_with(role: &str, states: States) -> LocatorStep {
-    LocatorStep::Role { role: role.into(), name: None, states, visible: false }
+pub(crate) fn role_with(role: &str, states: States) -> LocatorStep {
+    LocatorStep::Role {
+        role: role.into(),
+        name: None,
+        states,
+        visible: false,
+    }
 }
 
-pub fn text(text: TextMatch) -> LocatorStep {
-    LocatorStep::Text { text, visible: false }
+pub(crate) fn text(text: TextMatch) -> LocatorStep {
+    LocatorStep::Text {
+        text,
+        visible: false,
+    }
 }
 
-pub fn label(text: &str) -> LocatorStep {
-    LocatorStep::Label { text: exact(text), visible: false }
+pub(crate) fn label(text: &str) -> LocatorStep {
+    LocatorStep::Label {
+        text: exact(text),
+        visible: false,
+    }
 }
 
-pub fn test_id(id: &str) -> LocatorStep {
-    LocatorStep::TestId { id: id.into(), visible: false }
+pub(crate) fn test_id(id: &str) -> LocatorStep {
+    LocatorStep::TestId {
+        id: id.into(),
+        visible: false,
+    }
 }
 
-pub fn exact(text: &str) -> TextMatch {
+pub(crate) fn exact(text: &str) -> TextMatch {
     TextMatch::Exact { text: text.into() }
 }
 
-pub fn part(text: &str) -> TextMatch {
+pub(crate) fn part(text: &str) -> TextMatch {
     TextMatch::Substring { text: text.into() }
 }
 
-pub fn pattern(source: &str, flags: &str) -> TextMatch {
-    TextMatch::Pattern { source: source.into(), flags: flags.into() }
+pub(crate) fn pattern(source: &str, flags: &str) -> TextMatch {
+    TextMatch::Pattern {
+        source: source.into(),
+        flags: flags.into(),
+    }
 }

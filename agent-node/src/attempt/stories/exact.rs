@@ -5,6 +5,7 @@ use muster_engine::page::Input;
 use muster_proto::step::StepStatus;
 use muster_suite::op::{BrowserMatcher, FillValue, Read};
 
+use super::told::*;
 use super::*;
 
 #[tokio::test(start_paused = true)]

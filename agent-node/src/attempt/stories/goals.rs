@@ -4,6 +4,7 @@ use muster_proto::recording::Envelope;
 use muster_proto::step::{AgentStep, CacheMode, CacheReason, StepStatus};
 use serde_json::json;
 
+use super::told::*;
 use super::*;
 
 fn paid() -> Vec<Op> {
@@ -465,4 +466,43 @@ async fn bad_calls_are_refused() {
         ),
         ErrorCode::InvalidArgument
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recording_that_would_hold_a_secret_is_refused() {
+    use muster_proto::action::Typed;
+    let leaks: Plan = Arc::new(|context| {
+        Box::pin(async move {
+            let screen = context.harness.observe().await?;
+            for (name, text) in [("Name", Some("tok-tok-tok")), ("Pay now", None)] {
+                let target = screen
+                    .nodes()
+                    .iter()
+                    .find(|node| node.name == name)
+                    .expect("it is there")
+                    .id;
+                let action = match text {
+                    Some(text) => Action::Type {
+                        target,
+                        value: Typed::Literal {
+                            text: text.to_owned(),
+                        },
+                    },
+                    None => Action::Tap { target },
+                };
+                context.harness.perform(action).await?;
+            }
+            passed("paid")
+        })
+    });
+    let output = Story::of(shop()).plan(leaks).test(paid()).await;
+    assert_eq!(output.status, Status::Passed, "{:?}", output.problem);
+    assert_eq!(
+        intents(&output),
+        [Intent::NotWritten],
+        "{:?}",
+        output.staged
+    );
+    let told = serde_json::to_string(&output.record).unwrap();
+    assert!(!told.contains("tok-tok-tok"), "{told}");
 }

@@ -1,5 +1,6 @@
 //! Statements and data that a model judges.
 
+use super::told::*;
 use super::*;
 
 fn judged(page: FakePage) -> Story {

@@ -4,6 +4,7 @@ use muster_suite::frame::VERSION;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
+use super::told::*;
 use super::*;
 
 #[tokio::test(start_paused = true)]

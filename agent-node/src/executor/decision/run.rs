@@ -270,7 +270,7 @@ impl<'a> Run<'a> {
                     target: Some(target),
                     key: "Enter".to_owned(),
                 },
-                format!("press Enter in {it}"),
+                format!("press Enter on {it}"),
             ),
             Operation::Select => {
                 let label = chosen.option.and_then(|index| row.options.get(index));

@@ -49,7 +49,7 @@ const TAPPED: &[&str] = &[
 ];
 
 /// The table and how many elements it leaves out.
-pub fn rows(screen: &Observation) -> (Vec<Row>, usize) {
+pub(super) fn rows(screen: &Observation) -> (Vec<Row>, usize) {
     let outline = Outline::new(screen.nodes());
     let mut rows: Vec<(bool, Row)> = Vec::new();
     for (index, node) in screen.nodes().iter().enumerate() {
@@ -65,7 +65,7 @@ pub fn rows(screen: &Observation) -> (Vec<Row>, usize) {
 }
 
 /// The page around the table.
-pub fn page(screen: &Observation) -> PageState {
+pub(super) fn page(screen: &Observation) -> PageState {
     let nodes = screen.nodes();
     let headings = || nodes.iter().filter(|node| node.role == "heading").map(said);
     let mut top: Vec<String> = nodes

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::request::{MAX_OPTIONS, Offered};
 
 /// Parameters first, in order of their keys, then the goal's quoted texts.
-pub fn offer(goal: &str, params: &Value) -> Vec<Offered> {
+pub(super) fn offer(goal: &str, params: &Value) -> Vec<Offered> {
     let mut offered = Vec::new();
     leaves(params, String::new(), &mut offered);
     offered.extend(
@@ -53,14 +53,14 @@ fn leaves(value: &Value, pointer: String, into: &mut Vec<Offered>) {
 }
 
 /// The name of a secret handle `{"kind":"secret","name":…}`.
-pub fn secret_name(value: &Value) -> Option<&str> {
+pub(super) fn secret_name(value: &Value) -> Option<&str> {
     (value.get("kind")?.as_str()? == "secret")
         .then(|| value.get("name")?.as_str())
         .flatten()
 }
 
 /// The goal's quoted texts, in order.
-pub fn quoted(goal: &str) -> Vec<String> {
+pub(super) fn quoted(goal: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = goal;
     while let Some((before, open)) = rest
@@ -83,7 +83,7 @@ pub fn quoted(goal: &str) -> Vec<String> {
 
 /// If `open` at `at` opens a quotation, the length of what is inside. An apostrophe opens one only
 /// after a space and closes only before one or before punctuation.
-pub fn closing(text: &str, at: usize, open: char) -> Option<usize> {
+pub(super) fn closing(text: &str, at: usize, open: char) -> Option<usize> {
     let close = match open {
         '"' | '`' | '\'' => open,
         '“' => '”',

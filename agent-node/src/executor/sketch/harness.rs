@@ -15,7 +15,7 @@ use super::parse::{App, Lead};
 use crate::harness::{Budget, Harness, Observation, Performed, StepError};
 
 /// See the module.
-pub struct FakeHarness {
+pub(super) struct FakeHarness {
     app: App,
     state: Mutex<State>,
 }
@@ -36,7 +36,7 @@ const BUDGET: u32 = 25;
 
 impl FakeHarness {
     /// Begins on this screen.
-    pub fn new(app: App, start: &str) -> Self {
+    pub(super) fn new(app: App, start: &str) -> Self {
         let snapshot = app
             .screens
             .get(start)
@@ -59,33 +59,33 @@ impl FakeHarness {
     }
 
     /// What the model will answer, in order.
-    pub fn replies(self, replies: impl IntoIterator<Item = ModelReply>) -> Self {
+    pub(super) fn replies(self, replies: impl IntoIterator<Item = ModelReply>) -> Self {
         self.state().replies.extend(replies);
         self
     }
 
     /// What was done, one line each.
-    pub fn done(&self) -> Vec<String> {
+    pub(super) fn done(&self) -> Vec<String> {
         self.state().done.clone()
     }
 
     /// The name of the current screen.
-    pub fn at(&self) -> String {
+    pub(super) fn at(&self) -> String {
         self.state().at.clone()
     }
 
     /// Decisions that were counted.
-    pub fn decisions(&self) -> u32 {
+    pub(super) fn decisions(&self) -> u32 {
         self.state().decisions
     }
 
     /// What the model was asked.
-    pub fn requests(&self) -> Vec<ModelRequest> {
+    pub(super) fn requests(&self) -> Vec<ModelRequest> {
         self.state().requests.clone()
     }
 
     /// The id of a node on the current screen.
-    pub fn id(&self, role: &str, name: &str) -> NodeId {
+    pub(super) fn id(&self, role: &str, name: &str) -> NodeId {
         let found = self
             .state()
             .snapshot
@@ -152,7 +152,7 @@ impl Harness for FakeHarness {
             }
             (Action::Press { key, .. }, _) => {
                 follows = key == "Enter";
-                format!("press {key} in {what}")
+                format!("press {key} on {what}")
             }
             (Action::Type { value, .. }, Some(index)) => {
                 let (shown, text) = match value {

@@ -42,15 +42,17 @@ export function nearest(word, candidates) {
 }
 
 function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
+    const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      row[j] = Math.min(rows[i - 1][j] + 1, row[j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) row[j] = Math.min(row[j], rows[i - 2][j - 2] + 1);
     }
-    row = next;
+    rows.push(row);
   }
-  return row[b.length];
+  return rows[a.length][b.length];
 }
 
 // Checks: (value, what, refuse) => void, throwing refuse(message).
@@ -73,8 +75,6 @@ export function boolean(value, what, refuse = invalid) {
 export function text(value, what, refuse = invalid) {
   if (typeof value !== 'string' || value === '') throw refuse(`${what} takes a text that is not empty`);
 }
-
-export function anything() {}
 
 /** A text that may be empty. */
 export function string(value, what) {

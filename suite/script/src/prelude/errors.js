@@ -55,16 +55,14 @@ export function toProblem(thrown) {
     const place = native.place(String(thrown.stack));
     return limit ? { ...limit, place } : { code: 'ERROR', message: `${thrown.name}: ${thrown.message}`, place };
   }
-  return { code: 'ERROR', message: `the test threw ${inspect(thrown)}, which is not an Error`, place: null };
+  // All that the interpreter can throw when not even an error fits into its memory.
+  const hint = thrown === null ? `; or ${native.memoryMessage()}` : '';
+  return { code: 'ERROR', message: `the test threw ${inspect(thrown)}, which is not an Error${hint}`, place: null };
 }
 
-/** The interpreter's own limits, in words of ours. */
+/** The interpreter's own limits, in words of ours. Of the time limit only a module's evaluation tells. */
 function engineLimit(error) {
-  if (error.name === 'InternalError' && error.message === 'interrupted') {
-    return { code: 'TEST_TIMEOUT', message: native.limits().slice };
-  }
-  if (error.name === 'InternalError' && error.message === 'out of memory') {
-    return { code: 'ERROR', message: native.limits().memory };
-  }
-  return null;
+  if (error.name !== 'InternalError') return null;
+  if (error.message === 'out of memory') return { code: 'ERROR', message: native.memoryMessage() };
+  return error.message === 'interrupted' ? { code: 'TEST_TIMEOUT', message: native.sliceMessage() } : null;
 }

@@ -1,7 +1,7 @@
 // expect(): checks on locators and the browser poll on the other side of the pipe; checks on plain
 // values happen here, at once.
 
-import { anything, integer, milliseconds, options, text } from 'muster:args';
+import { integer, milliseconds, options, text } from 'muster:args';
 import { BROWSER_MATCHERS, LOCATOR_MATCHERS } from 'muster:elements';
 import { asymmetric } from 'muster:equal';
 import { MusterError, here, invalid, toProblem, unsupported } from 'muster:errors';
@@ -81,15 +81,15 @@ function local(actual, how) {
 
 /** What is wrong, or null. */
 function judge(actual, name, matcher, args, negated) {
-  const { pass, want } = matcher(actual, ...args);
+  const { pass, verb, want } = matcher(actual, ...args);
   if (pass !== negated) return null;
-  const expected = negated ? `not ${want}` : want;
-  return { message: `expected ${inspect(actual)} to be ${expected}`, expected, actual: inspect(actual) };
+  const message = `expected ${inspect(actual)} ${negated ? 'not ' : ''}${verb} ${want}`;
+  return { message, expected: negated ? `not ${want}` : want, actual: inspect(actual) };
 }
 
 function poll(read, given) {
   if (typeof read !== 'function') throw invalid('expect.poll() takes a function that reads a value');
-  const known = { timeout: milliseconds, interval: integer(1, 60_000, 'milliseconds'), message: text, soft: anything };
+  const known = { timeout: milliseconds, interval: integer(1, 60_000, 'milliseconds'), message: text };
   const opts = { timeout: 5000, interval: 100, ...options(given, 'expect.poll()', known, ['soft']) };
   return polled(read, opts, false);
 }

@@ -1,5 +1,5 @@
 // The native door: one call for steps, and console, timers, randomness and places beside it.
-// `native` has send, place, log, timer, cancel, random, finish, url, setUrl, query, encode, decode.
+// `native` has what worker/door.rs and worker/web.rs put into it.
 
 export const native = {};
 

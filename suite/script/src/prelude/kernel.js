@@ -17,7 +17,7 @@ export { fire } from 'muster:timers';
 export function load(file, secrets) {
   state.phase = 'load';
   state.file = file;
-  state.secrets = secrets;
+  state.secrets = secrets ?? null;
   import(file).then(
     () => {
       state.phase = 'idle';
@@ -34,9 +34,14 @@ export function load(file, secrets) {
 export function run(index, baseUrl, cleanupMs) {
   state.phase = 'run';
   state.baseUrl = baseUrl;
-  attempt(index, cleanupMs).then((result) => native.finish(JSON.stringify(result)));
+  attempt(index, cleanupMs)
+    .catch((error) => ({ outcome: { is: 'failed', problem: toProblem(error) }, secondary: [] }))
+    .then((result) => native.finish(JSON.stringify(result)));
 }
 
-export function abandon(problem, hooksToo) {
-  giveUp(JSON.parse(problem), hooksToo);
+/** Gives up: the file that loads, the body, or with `hooksToo` whatever runs. */
+export function abandon(json, hooksToo) {
+  const problem = JSON.parse(json);
+  if (state.phase === 'load') native.finish(JSON.stringify({ problem }));
+  else giveUp(problem, hooksToo);
 }

@@ -92,7 +92,7 @@ export function declareGroup(call, args, extra) {
 export function declareHook(call, list, args) {
   loading(call);
   if (args.length !== 1 || typeof args[0] !== 'function') throw refuse(`${call} takes one function`);
-  collected.current[list].push({ call, fn: args[0] });
+  collected.current[list].push({ call, fn: args[0], place: native.place(new Error().stack, state.file) });
 }
 
 export function notYet(call, instead) {

@@ -40,7 +40,7 @@ async function body(test) {
     await test.fn(given);
   });
   inBody = false;
-  return endings(scope, end, hook);
+  return endings(scope, end, hook, test.place);
 }
 
 async function cleanup(hook, limit) {
@@ -52,13 +52,16 @@ async function cleanup(hook, limit) {
   );
   const end = await within(scope, async () => hook.fn(fixtures(scope)));
   stop(timer);
-  return endings(scope, end, hook);
+  return endings(scope, end, hook, hook.place);
 }
 
-/** Settles with `{}`, `{ thrown }` or `{ abandoned }`. */
+/**
+ * Settles with `{}`, `{ thrown }` or `{ abandoned }`. The work starts in a job of its own: when the
+ * interpreter interrupts it, its callers within the same job would never go on.
+ */
 async function within(scope, work) {
   active = scope;
-  const ended = work().then(
+  const ended = Promise.resolve().then(work).then(
     () => ({}),
     (thrown) => ({ thrown }),
   );
@@ -69,11 +72,13 @@ async function within(scope, work) {
 }
 
 /** Everything that went wrong in a scope, the most telling first; `beside` marks soft failures. */
-function endings(scope, end, hook) {
+function endings(scope, end, hook, fallback) {
   const failures = [];
-  const add = (problem, beside = false) => failures.push({ problem: hook ? { ...problem, hook: hook.call } : problem, beside });
+  const push = (problem, beside = false) => failures.push({ problem: { ...problem, place: problem.place ?? fallback }, beside });
+  const ofHook = hook ? [{ code: 'HOOK_FAILED', what: hook.call }] : [];
+  const add = (problem, beside) => push({ ...problem, wraps: [...(problem.wraps ?? []), ...ofHook] }, beside);
   const ownSkip = state.skipped !== null && !end.abandoned;
-  if (end.abandoned) failures.push({ problem: end.abandoned });
+  if (end.abandoned) push(end.abandoned);
   else if ('thrown' in end && !(end.thrown instanceof Skip) && !ownSkip) add(toProblem(end.thrown));
   if (state.soft.length > 0) add(joined(state.soft.splice(0)), true);
   const running = end.abandoned ? [] : scope.running();
@@ -86,8 +91,7 @@ function endings(scope, end, hook) {
   const seen = 'thrown' in end ? [end.thrown] : [];
   for (const reason of takeUnhandled()) {
     if (seen.includes(reason) || end.abandoned || reason instanceof Skip) continue;
-    const problem = toProblem(reason);
-    add({ ...problem, code: 'UNHANDLED_REJECTION', message: `a promise was rejected and nobody looked: ${problem.message}` });
+    add({ ...toProblem(reason), wraps: [{ code: 'UNHANDLED_REJECTION', what: 'a promise was rejected and nobody looked' }] });
   }
   for (const problem of strayed.splice(0)) add({ ...problem, message: `a timer's callback threw: ${problem.message}` });
   return failures;

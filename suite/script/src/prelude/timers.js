@@ -9,7 +9,7 @@ export const strayed = [];
 
 export function start(callback, delay, { repeat = false, own = false } = {}) {
   const wait = Math.min(Math.max(Number(delay) || 0, 0), 2 ** 31 - 1);
-  const id = native.timer(wait);
+  const id = native.timer(wait, own);
   running.set(id, { callback, own, wait, repeat });
   return id;
 }

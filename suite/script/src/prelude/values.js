@@ -1,46 +1,46 @@
-// Matchers on plain values: (actual, ...arguments) => { pass, want }, `want` a sentence's end.
+// Matchers on plain values: (actual, ...arguments) => { pass, verb, want }, the words for people.
 
 import { invalid } from 'muster:errors';
-import { contains, equals, matchesObject } from 'muster:equal';
+import { equals, matchesObject } from 'muster:equal';
 import { inspect } from 'muster:inspect';
 
 export const VALUE_MATCHERS = {
-  toBe: (actual, want) => ({ pass: Object.is(actual, want), want: inspect(want) }),
-  toEqual: (actual, want) => ({ pass: equals(actual, want), want: `equal to ${inspect(want)}` }),
-  toMatchObject: (actual, want) => ({ pass: matchesObject(actual, want), want: `an object with ${inspect(want)}` }),
-  toBeTruthy: (actual) => ({ pass: Boolean(actual), want: 'truthy' }),
-  toBeFalsy: (actual) => ({ pass: !actual, want: 'falsy' }),
-  toBeNull: (actual) => ({ pass: actual === null, want: 'null' }),
-  toBeUndefined: (actual) => ({ pass: actual === undefined, want: 'undefined' }),
-  toBeDefined: (actual) => ({ pass: actual !== undefined, want: 'defined' }),
-  toHaveLength: (actual, length) => ({ pass: actual?.length === length, want: `of length ${length}` }),
+  toBe: (actual, want) => says(Object.is(actual, want), 'to be', inspect(want)),
+  toEqual: (actual, want) => says(equals(actual, want), 'to equal', inspect(want)),
+  toMatchObject: (actual, want) => says(matchesObject(actual, want), 'to match', inspect(want)),
+  toBeTruthy: (actual) => says(Boolean(actual), 'to be', 'truthy'),
+  toBeFalsy: (actual) => says(!actual, 'to be', 'falsy'),
+  toBeNull: (actual) => says(actual === null, 'to be', 'null'),
+  toBeUndefined: (actual) => says(actual === undefined, 'to be', 'undefined'),
+  toBeDefined: (actual) => says(actual !== undefined, 'to be', 'defined'),
+  toHaveLength: (actual, length) => says(actual?.length === length, 'to have length', inspect(length)),
   toHaveProperty(actual, path, ...value) {
     const found = property(actual, path);
     const pass = found.has && (value.length === 0 || equals(found.value, value[0]));
-    return { pass, want: `with property ${inspect(path)}${value.length ? ` = ${inspect(value[0])}` : ''}` };
+    return says(pass, 'to have property', `${inspect(path)}${value.length ? ` = ${inspect(value[0])}` : ''}`);
   },
   toContain(actual, item) {
-    if (typeof actual === 'string') return { pass: actual.includes(text(item, 'toContain()')), want: `containing ${inspect(item)}` };
+    if (typeof actual === 'string') return says(actual.includes(text(item, 'toContain()')), 'to contain', inspect(item));
     if (typeof actual?.[Symbol.iterator] !== 'function') throw invalid('toContain() checks a text or a list');
-    return { pass: [...actual].some((other) => Object.is(other, item) || asymmetricHit(other, item)), want: `containing ${inspect(item)}` };
+    return says([...actual].some((other) => Object.is(other, item)), 'to contain', inspect(item));
   },
   toMatch(actual, pattern) {
     if (typeof actual !== 'string') throw invalid(`toMatch() checks a text, not ${inspect(actual)}`);
     const pass = pattern instanceof RegExp ? new RegExp(pattern).test(actual) : actual.includes(text(pattern, 'toMatch()'));
-    return { pass, want: `matching ${inspect(pattern)}` };
+    return says(pass, 'to match', inspect(pattern));
   },
-  toBeGreaterThan: (actual, than) => ({ pass: numbers(actual, than) && actual > than, want: `greater than ${than}` }),
-  toBeGreaterThanOrEqual: (actual, than) => ({ pass: numbers(actual, than) && actual >= than, want: `${than} or greater` }),
-  toBeLessThan: (actual, than) => ({ pass: numbers(actual, than) && actual < than, want: `less than ${than}` }),
-  toBeLessThanOrEqual: (actual, than) => ({ pass: numbers(actual, than) && actual <= than, want: `${than} or less` }),
+  toBeGreaterThan: (actual, than) => says(numbers(actual, than) && actual > than, 'to be', `greater than ${than}`),
+  toBeGreaterThanOrEqual: (actual, than) => says(numbers(actual, than) && actual >= than, 'to be', `${than} or greater`),
+  toBeLessThan: (actual, than) => says(numbers(actual, than) && actual < than, 'to be', `less than ${than}`),
+  toBeLessThanOrEqual: (actual, than) => says(numbers(actual, than) && actual <= than, 'to be', `${than} or less`),
   toBeCloseTo(actual, near, digits = 2) {
     const pass = numbers(actual, near) && (actual === near || Math.abs(actual - near) < 10 ** -digits / 2);
-    return { pass, want: `close to ${near} (${digits} digits)` };
+    return says(pass, 'to be', `close to ${near} (within ${10 ** -digits / 2})`);
   },
 };
 
-function asymmetricHit(actual, item) {
-  return typeof item?.matches === 'function' && contains(actual, item);
+function says(pass, verb, want) {
+  return { pass, verb, want };
 }
 
 function numbers(...values) {

@@ -1,11 +1,11 @@
 //! One interpreter with one file's modules, its limits, and the calls into its kernel.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
-use muster_proto::outcome::Problem;
+use muster_proto::outcome::{Place, Problem};
 use muster_suite::frame::{CallResult, FromWorker, Limits};
 use rquickjs::context::intrinsic;
 use rquickjs::function::{Args, IntoArgs};
@@ -184,11 +184,11 @@ impl Realm {
         self.turn("abandon", (json, hooks_too))
     }
 
-    /// Calls the kernel, then runs jobs until none is left or the slice is over twice: once so that
-    /// what was cut off can tell where it was, and then no more.
+    /// Calls the kernel, then runs jobs until none is left. What still runs when the slice is over is
+    /// interrupted, and the jobs that are left get one more slice; then no more.
     fn turn<A: for<'js> IntoArgs<'js>>(&self, name: &str, args: A) -> Turn {
         self.slice.begin();
-        self.context.with(|ctx| {
+        let mut place = self.context.with(|ctx| {
             let call = || -> rquickjs::Result<()> {
                 let exports = ctx
                     .userdata::<Kernel<'_>>()
@@ -199,25 +199,38 @@ impl Realm {
                 args.into_args(&mut list)?;
                 function.call_arg::<()>(list)
             };
-            // The kernel's functions throw only at the interpreter's limits, which show below.
-            let _ = call().catch(&ctx);
+            // The kernel's functions throw only when they are interrupted, or out of memory.
+            call().err().and_then(|_| self.interrupted_at(&ctx))
         });
-        let mut over = self.slice.over();
-        while !(over && self.slice.over()) {
+        let mut slices = 1;
+        loop {
+            if self.slice.over() {
+                slices += 1;
+                if slices > 2 {
+                    break;
+                }
+                self.slice.begin();
+            }
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(failed) => drop(failed.0.with(|ctx| ctx.catch().type_of())),
-            }
-            if !over && self.slice.over() {
-                over = true;
-                self.slice.extend();
+                Err(failed) => place = place.or(failed.0.with(|ctx| self.interrupted_at(&ctx))),
             }
         }
-        over |= self.slice.end();
+        self.slice.end();
+        let problem = || Problem {
+            place,
+            ..Problem::new(ErrorCode::TestTimeout, self.door.slice_message())
+        };
         Turn {
-            problem: over.then(|| Problem::new(ErrorCode::TestTimeout, self.door.slice_message())),
+            problem: (slices > 1).then(problem),
         }
+    }
+
+    /// Takes the pending exception; where it was thrown.
+    fn interrupted_at(&self, ctx: &Ctx<'_>) -> Option<Place> {
+        let stack: String = ctx.catch().into_exception()?.stack()?;
+        self.door.place_of(&stack)
     }
 }
 
@@ -244,7 +257,6 @@ struct Slice {
     length: Duration,
     /// Milliseconds after `base`; 0 = no slice runs.
     deadline: AtomicU64,
-    hit: AtomicBool,
 }
 
 impl Slice {
@@ -253,16 +265,10 @@ impl Slice {
             base: Instant::now(),
             length: Duration::from_millis(length_ms),
             deadline: AtomicU64::new(0),
-            hit: AtomicBool::new(false),
         }
     }
 
     fn begin(&self) {
-        self.hit.store(false, Ordering::Relaxed);
-        self.extend();
-    }
-
-    fn extend(&self) {
         let deadline = (self.base.elapsed() + self.length).as_millis().max(1);
         self.deadline.store(
             u64::try_from(deadline).unwrap_or(u64::MAX),
@@ -273,17 +279,11 @@ impl Slice {
     /// Whether time is up; called by the interpreter every few thousand operations.
     fn over(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);
-        let over = deadline > 0 && self.base.elapsed().as_millis() >= u128::from(deadline);
-        if over {
-            self.hit.store(true, Ordering::Relaxed);
-        }
-        over
+        deadline > 0 && self.base.elapsed().as_millis() >= u128::from(deadline)
     }
 
-    /// Ends the slice; whether it was over at any time.
-    fn end(&self) -> bool {
+    fn end(&self) {
         self.deadline.store(0, Ordering::Relaxed);
-        self.hit.load(Ordering::Relaxed)
     }
 }
 

@@ -155,27 +155,35 @@ struct SaidProblem {
     actual: Option<String>,
     #[serde(default)]
     near: Vec<String>,
-    /// The hook that it came from, e.g. `afterEach()`.
-    hook: Option<String>,
+    /// What it happened in, innermost first.
+    #[serde(default)]
+    wraps: Vec<Wrap>,
+}
+
+/// Gives a failure of the test a code of its own; one of the machine stays the machine's.
+#[derive(Deserialize)]
+struct Wrap {
+    code: String,
+    /// E.g. `afterEach()`.
+    what: String,
 }
 
 impl SaidProblem {
     fn problem(self) -> Problem {
-        let code = ErrorCode::parse(&self.code).unwrap_or(ErrorCode::Error);
-        let (code, message) = match self.hook {
-            None => (code, self.message),
-            // A hook that fails because of the machine is still the machine's failure.
-            Some(hook) if code.class() != Class::Test => {
-                (code, format!("{hook}: {}", self.message))
+        let parse = |code: &str| ErrorCode::parse(code).unwrap_or(ErrorCode::Error);
+        let mut code = parse(&self.code);
+        let mut message = self.message;
+        for wrap in self.wraps {
+            let shown = if code == ErrorCode::Error || code.class() != Class::Test {
+                String::new()
+            } else {
+                format!("{code}: ")
+            };
+            message = format!("{}: {shown}{message}", wrap.what);
+            if code.class() == Class::Test {
+                code = parse(&wrap.code);
             }
-            Some(hook) if code == ErrorCode::Error => {
-                (ErrorCode::HookFailed, format!("{hook}: {}", self.message))
-            }
-            Some(hook) => (
-                ErrorCode::HookFailed,
-                format!("{hook}: {code}: {}", self.message),
-            ),
-        };
+        }
         Problem {
             code,
             message: cut(message),
@@ -210,16 +218,18 @@ fn ours<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Problem> {
 
 /// What any failure to load is: COLLECTION_ERROR, unless it is of a class of its own.
 pub(super) fn collection_error(file: &str, problem: Problem) -> Problem {
-    if problem.class() != Class::Test {
+    if problem.class() != Class::Test && problem.code != ErrorCode::UnsupportedCapability {
         return problem;
     }
     let message = match problem.code {
-        ErrorCode::Error => problem.message,
+        ErrorCode::Error | ErrorCode::TestTimeout | ErrorCode::UnsupportedCapability => {
+            problem.message
+        }
         code => format!("{code}: {}", problem.message),
     };
     let place = problem.place.unwrap_or(Place {
         file: file.to_owned(),
-        line: 0,
+        line: 1,
         column: 0,
     });
     Problem {

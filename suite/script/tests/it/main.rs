@@ -2,4 +2,7 @@
 
 mod support;
 
+mod containment;
+mod packing;
 mod stories;
+mod types;

@@ -146,7 +146,7 @@ impl Parent {
         }
     }
 
-    async fn hear(self, packed: &Packed, test_id: &str) -> Heard {
+    pub(crate) async fn hear(self, packed: &Packed, test_id: &str) -> Heard {
         let request = ToWorker::Run {
             version: VERSION,
             modules: run_modules(&packed.bundle, &packed.blobs).unwrap(),
@@ -178,10 +178,8 @@ impl Parent {
                 if let FromWorker::Call { id, op, .. } = &frame {
                     asked += 1;
                     if let Some(result) = (self.answer)(op) {
-                        outbox
-                            .send(ToWorker::Reply { id: *id, result })
-                            .await
-                            .unwrap();
+                        // A worker may end while answers to steps that nobody awaits are under way.
+                        let _ = outbox.send(ToWorker::Reply { id: *id, result }).await;
                     }
                     if self.abandon_after == Some(asked) {
                         let problem = Problem::new(
@@ -295,10 +293,20 @@ impl Heard {
     }
 }
 
+/// `code place: message`, then what was wanted, seen and near.
 pub(crate) fn line(problem: &Problem) -> String {
     let place = problem
         .place
         .as_ref()
         .map_or_else(|| "?".to_owned(), ToString::to_string);
-    format!("{} {place}: {}", problem.code, problem.message)
+    let mut line = format!("{} {place}: {}", problem.code, problem.message);
+    for (what, text) in [("expected", &problem.expected), ("actual", &problem.actual)] {
+        if let Some(text) = text {
+            line.push_str(&format!(" [{what} {text}]"));
+        }
+    }
+    for near in &problem.near {
+        line.push_str(&format!(" [near {near}]"));
+    }
+    line
 }

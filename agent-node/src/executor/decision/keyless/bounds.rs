@@ -7,7 +7,7 @@ use super::words::{self, Bag, stem};
 /// Declines a goal that asks for more than a row of actions. `labels` are the words of everything
 /// that can be acted on where the step starts: an ordinal or a quantity that stands on a label
 /// ("First name", "Select all") is a name like any other.
-pub fn check(goal: &str, pieces: &[Piece], labels: &Bag) -> Result<(), Declined> {
+pub(super) fn check(goal: &str, pieces: &[Piece], labels: &Bag) -> Result<(), Declined> {
     let mut before = "";
     for piece in pieces {
         let Piece::Word {

@@ -14,7 +14,7 @@ use crate::executor::decision::request::{AroundKind, Dialog, Operation};
 const PLACES: &[&str] = &["in", "from", "on", "at", "inside"];
 
 /// One step towards a clause whose target is not on the screen; each kind of step once a clause.
-pub fn towards(clause: &Clause, here: &Here, opened: &[u64], screen: &Screen<'_>) -> Option<Act> {
+pub(super) fn towards(clause: &Clause, here: &Here, opened: &[u64], screen: &Screen<'_>) -> Option<Act> {
     past_dialog(here, opened, screen).or_else(|| {
         let reaches = !matches!(clause.verb.kind, Kind::Back | Kind::LogIn | Kind::Search);
         reaches
@@ -173,7 +173,7 @@ fn only(screen: &Screen<'_>, dialog: &Dialog, fits: impl Fn(&Item<'_>) -> bool) 
 }
 
 /// A dialog that came up by the last action and asks whether to go through with it.
-pub fn question<'a>(clause: &Clause, before: &[u64], screen: &Screen<'a>) -> Option<&'a Dialog> {
+pub(super) fn question<'a>(clause: &Clause, before: &[u64], screen: &Screen<'a>) -> Option<&'a Dialog> {
     let dialog = screen
         .request
         .page
@@ -191,7 +191,7 @@ pub fn question<'a>(clause: &Clause, before: &[u64], screen: &Screen<'a>) -> Opt
 }
 
 /// The one answer that goes through with what the clause asked for.
-pub fn confirm(clause: &Clause, dialog: &Dialog, screen: &Screen<'_>) -> Option<Act> {
+pub(super) fn confirm(clause: &Clause, dialog: &Dialog, screen: &Screen<'_>) -> Option<Act> {
     let says_verb = |item: &Item<'_>| clause.verb.fits(&item.label).is_some();
     let confirms = |item: &Item<'_>| CONFIRM.iter().any(|phrase| item.label.has_phrase(phrase));
     let lets_go = |item: &Item<'_>| DISMISS.iter().any(|phrase| item.label.has_phrase(phrase));
@@ -205,7 +205,7 @@ pub fn confirm(clause: &Clause, dialog: &Dialog, screen: &Screen<'_>) -> Option<
 }
 
 /// Whether a row stands in this dialog.
-pub fn stands_in(row: usize, dialog: &Dialog, screen: &Screen<'_>) -> bool {
+pub(super) fn stands_in(row: usize, dialog: &Dialog, screen: &Screen<'_>) -> bool {
     screen
         .items
         .get(row)

@@ -24,7 +24,7 @@ struct Assignment {
 }
 
 /// All of a clause's values into their fields, in the order of the screen.
-pub fn fill(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
+pub(super) fn fill(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     let assignments = assign(clause, screen)?;
     let mut acts = Vec::new();
     for assignment in &assignments {
@@ -73,7 +73,7 @@ fn assign(clause: &Clause, screen: &Screen<'_>) -> Result<Vec<Assignment>, Miss>
         described.extend(required(&[as_segment], values));
     }
     let single = typed.len() == 1 && typed[0].values.len() == 1;
-    if single && typed[0].spoken || single && described.is_empty() {
+    if single && (typed[0].spoken || described.is_empty()) {
         // "Enter the postcode": the key is the description.
         let value = typed[0].values[0];
         described.extend(typed[0].key.iter().cloned());
@@ -338,7 +338,7 @@ fn put(
 
 /// The value of one segment into its field, which the segment's words, its preposition or the
 /// value's key describe.
-pub fn fill_segment(
+pub(super) fn fill_segment(
     segment: &Segment,
     key: &str,
     here: &Here,
@@ -398,7 +398,7 @@ pub fn fill_segment(
 }
 
 /// The field to search with.
-pub fn search_field(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Pick, Miss> {
+pub(super) fn search_field(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Pick, Miss> {
     const SEARCHES: &[&str] = &["search", "find", "look", "query"];
     let searches = |item: &&super::screen::Item<'_>| {
         let says = |stem: &&&str| item.label.has(stem) || item.hints.has(stem);
@@ -454,7 +454,7 @@ pub fn search_field(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result
 }
 
 /// Credentials into their fields, then the form's button.
-pub fn log_in(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
+pub(super) fn log_in(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     let form = screen.items.iter().any(|item| item.row.is("secure"));
     if !form {
         // Not the form yet: what leads to it.

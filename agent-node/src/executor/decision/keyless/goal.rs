@@ -14,35 +14,35 @@ use crate::executor::decision::request::Offered;
 
 /// Why a goal can't be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declined(pub String);
+pub(super) struct Declined(pub String);
 
 /// One action of a person.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clause {
+pub(super) struct Clause {
     /// As it stands in the goal.
-    pub text: String,
+    pub(super) text: String,
     /// What is done.
-    pub verb: Verb,
+    pub(super) verb: Verb,
     /// What it is done to, cut before its prepositions; the first has none.
-    pub segments: Vec<Segment>,
+    pub(super) segments: Vec<Segment>,
     /// Stems of what a pronoun in it may stand for; empty without pronoun.
-    pub antecedent: Vec<String>,
+    pub(super) antecedent: Vec<String>,
     /// The same clause once for each object, if it may be read as a list.
-    pub parts: Vec<Clause>,
+    pub(super) parts: Vec<Clause>,
 }
 
 /// A preposition and what follows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Segment {
+pub(super) struct Segment {
     /// None for a direct object.
-    pub preposition: Option<String>,
+    pub(super) preposition: Option<String>,
     /// Words and values.
-    pub terms: Vec<Term>,
+    pub(super) terms: Vec<Term>,
 }
 
 /// A word or a value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Term {
+pub(super) enum Term {
     /// A word that carries meaning.
     Word {
         /// Its stem.
@@ -56,18 +56,18 @@ pub enum Term {
 
 /// Something that may be typed, or whose text names an element.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
+pub(super) struct Slot {
     /// Indexes into the offered values: one, or the leaves of an object.
-    pub values: Vec<usize>,
+    pub(super) values: Vec<usize>,
     /// Stems of the parameter's key; empty for quoted text.
-    pub key: Vec<String>,
+    pub(super) key: Vec<String>,
     /// The goal uses the key as a word of its sentence.
-    pub spoken: bool,
+    pub(super) spoken: bool,
 }
 
 impl Segment {
     /// Its slots.
-    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(super) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.terms.iter().filter_map(|term| match term {
             Term::Slot(slot) => Some(slot),
             Term::Word { .. } => None,
@@ -75,7 +75,7 @@ impl Segment {
     }
 
     /// Stems of its words: required ones, or all.
-    pub fn stems(&self, optional_too: bool) -> impl Iterator<Item = &str> {
+    pub(super) fn stems(&self, optional_too: bool) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(move |term| match term {
             Term::Word { stem, optional } if optional_too || !optional => Some(stem.as_str()),
             _ => None,
@@ -84,7 +84,7 @@ impl Segment {
 }
 
 /// Reads a goal.
-pub fn parse(goal: &str, params: &Value, values: &[Offered]) -> Result<Vec<Clause>, Declined> {
+pub(super) fn parse(goal: &str, params: &Value, values: &[Offered]) -> Result<Vec<Clause>, Declined> {
     let pieces = lex(goal, params, values)?;
     let braced: Vec<usize> = pieces.iter().flat_map(Piece::values).copied().collect();
     let reader = Reader {
@@ -401,7 +401,7 @@ impl Reader<'_> {
 }
 
 /// The slot of a parameter: one value, or all that lie below it.
-pub fn below(pointer: &str, values: &[Offered], spoken: bool) -> Slot {
+pub(super) fn below(pointer: &str, values: &[Offered], spoken: bool) -> Slot {
     let under = |offered: &Offered| {
         offered.pointer().is_some_and(|found| {
             found

@@ -11,7 +11,7 @@ use crate::executor::decision::values::closing;
 
 /// A piece of a goal.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+pub(super) enum Piece {
     /// A word, lower-case, apostrophes dropped.
     Word {
         /// The word.
@@ -42,7 +42,7 @@ pub enum Piece {
 
 impl Piece {
     /// The values it may stand for.
-    pub fn values(&self) -> &[usize] {
+    pub(super) fn values(&self) -> &[usize] {
         match self {
             Piece::Slot { slot, .. } => &slot.values,
             Piece::Word { .. } | Piece::Comma { .. } | Piece::Stop { .. } => &[],
@@ -50,7 +50,7 @@ impl Piece {
     }
 
     /// Where it stands.
-    pub fn span(&self) -> &Range<usize> {
+    pub(super) fn span(&self) -> &Range<usize> {
         match self {
             Piece::Word { span, .. }
             | Piece::Slot { span, .. }
@@ -61,7 +61,7 @@ impl Piece {
 }
 
 /// Cuts a goal into pieces. A placeholder without a parameter and a question are declined.
-pub fn lex(goal: &str, params: &Value, values: &[Offered]) -> Result<Vec<Piece>, Declined> {
+pub(super) fn lex(goal: &str, params: &Value, values: &[Offered]) -> Result<Vec<Piece>, Declined> {
     let mut pieces = Vec::new();
     let mut quotes = values
         .iter()

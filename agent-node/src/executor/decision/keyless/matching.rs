@@ -14,51 +14,51 @@ const MARGIN: f64 = 0.04;
 
 /// What an element has to answer to.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted<'a> {
+pub(super) struct Wanted<'a> {
     /// Stems that must all be found on it or around it.
-    pub required: Vec<String>,
+    pub(super) required: Vec<String>,
     /// Stems that may be found.
-    pub optional: Vec<String>,
+    pub(super) optional: Vec<String>,
     /// Stems of what a pronoun stands for: the more are found, the better.
-    pub antecedent: Vec<String>,
+    pub(super) antecedent: Vec<String>,
     /// The verb.
-    pub verb: Option<&'a Verb>,
+    pub(super) verb: Option<&'a Verb>,
     /// Whether the label has to say the verb.
-    pub verb_required: bool,
+    pub(super) verb_required: bool,
     /// What may be done to it.
-    pub operations: &'a [Operation],
+    pub(super) operations: &'a [Operation],
     /// Elements that were tried.
-    pub excluded: &'a [u64],
+    pub(super) excluded: &'a [u64],
     /// Words of an option that has to be among a select's.
-    pub option: Option<&'a str>,
+    pub(super) option: Option<&'a str>,
     /// The label itself has to have all required words.
-    pub label_only: bool,
+    pub(super) label_only: bool,
     /// Some required word, or the verb, has to stand on the element, not only around it.
-    pub own_word: bool,
+    pub(super) own_word: bool,
     /// Roles that decide between equals.
-    pub prefers: &'a [&'a str],
+    pub(super) prefers: &'a [&'a str],
 }
 
 /// An element that a clause means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pick {
+pub(super) struct Pick {
     /// Index of the row.
-    pub row: usize,
+    pub(super) row: usize,
     /// Index of the option, for a select.
-    pub option: Option<usize>,
+    pub(super) option: Option<usize>,
     /// 0 to 1.
-    pub score: f64,
+    pub(super) score: f64,
     /// Distance to the second best, 0 to 1.
-    pub margin: f64,
+    pub(super) margin: f64,
 }
 
 /// Why none is meant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Miss {
+pub(super) struct Miss {
     /// For people.
-    pub why: String,
+    pub(super) why: String,
     /// How close the best came, 0 to 1.
-    pub closeness: f64,
+    pub(super) closeness: f64,
 }
 
 /// One element, or one option of a select.
@@ -71,7 +71,7 @@ struct Scored<'s, 'a> {
 }
 
 /// The element that is meant. What stands in an open dialog goes before what lies behind it.
-pub fn pick(screen: &Screen<'_>, wanted: &Wanted<'_>) -> Result<Pick, Miss> {
+pub(super) fn pick(screen: &Screen<'_>, wanted: &Wanted<'_>) -> Result<Pick, Miss> {
     if let Some(dialog) = screen.request.page.dialogs.last()
         && let Ok(found) = pick_among(
             screen,
@@ -317,7 +317,7 @@ fn share(label: &Bag, explained: &[&str]) -> f64 {
 }
 
 /// Whether two texts read the same: whitespace and letter case apart.
-pub fn same_text(one: &str, other: &str) -> bool {
+pub(super) fn same_text(one: &str, other: &str) -> bool {
     let fold = |text: &str| {
         text.split_whitespace()
             .map(str::to_lowercase)

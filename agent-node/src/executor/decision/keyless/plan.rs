@@ -11,7 +11,7 @@ use crate::executor::decision::request::{AroundKind, Do, Offered, Operation};
 
 /// What comes next for a clause.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub(super) enum Next {
     /// Do this.
     Act(Act),
     /// The clause asks for what already is.
@@ -20,19 +20,19 @@ pub enum Next {
 
 /// An action for a part of a clause.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Act {
+pub(super) struct Act {
     /// What is done.
-    pub what: Do,
+    pub(super) what: Do,
     /// Names the part within the clause.
-    pub key: String,
+    pub(super) key: String,
     /// The screen has to change for it to count: setting a state to what it is doesn't.
-    pub needs_change: bool,
+    pub(super) needs_change: bool,
     /// The clause is consumed by it.
-    pub finishes: bool,
+    pub(super) finishes: bool,
     /// 0 to 1.
-    pub score: f64,
+    pub(super) score: f64,
     /// 0 to 1.
-    pub margin: f64,
+    pub(super) margin: f64,
 }
 
 /// What leads somewhere, as against what does something.
@@ -41,7 +41,7 @@ const LEADS: &[&str] = &["link", "tab", "menuitem", "treeitem"];
 const ANY: &[Operation] = &[Operation::Tap, Operation::Check, Operation::Select];
 
 /// The next action for `clause`.
-pub fn next(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
+pub(super) fn next(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     match clause.verb.kind {
         Kind::Open => open(clause, here, screen),
         Kind::Back => Ok(Next::Act(Act {
@@ -96,7 +96,7 @@ fn otherwise(first: Miss, second: Result<Next, Miss>) -> Result<Next, Miss> {
 }
 
 /// The required words of segments; the words of values count as names.
-pub fn required(segments: &[Segment], values: &[Offered]) -> Vec<String> {
+pub(super) fn required(segments: &[Segment], values: &[Offered]) -> Vec<String> {
     let mut stems = Vec::new();
     for term in segments.iter().flat_map(|segment| &segment.terms) {
         match term {
@@ -133,7 +133,7 @@ pub fn required(segments: &[Segment], values: &[Offered]) -> Vec<String> {
 }
 
 /// What may be found beside the required words: kinds of element, and prepositions.
-pub fn optional(segments: &[Segment]) -> Vec<String> {
+pub(super) fn optional(segments: &[Segment]) -> Vec<String> {
     let roles = segments
         .iter()
         .flat_map(|segment| segment.stems(true))
@@ -148,7 +148,7 @@ pub fn optional(segments: &[Segment]) -> Vec<String> {
 }
 
 /// What a clause wants, with its values read as names.
-pub fn wanted<'a>(
+pub(super) fn wanted<'a>(
     clause: &'a Clause,
     here: &'a Here,
     screen: &Screen<'_>,
@@ -167,7 +167,7 @@ pub fn wanted<'a>(
 
 /// The action on a picked element: a tap, a tick or a choice, as the element takes it. None where
 /// it already is as wanted.
-pub fn act_on(screen: &Screen<'_>, found: &Pick, key: &str, finishes: bool) -> Next {
+pub(super) fn act_on(screen: &Screen<'_>, found: &Pick, key: &str, finishes: bool) -> Next {
     let row = screen.items[found.row].row;
     let operation = match found.option {
         Some(option)
@@ -230,7 +230,7 @@ fn open(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss>
 
 /// The one element that leads to the page of an entry (row, list item, article) which has all
 /// these words.
-pub fn details(stems: &[String], here: &Here, screen: &Screen<'_>) -> Option<Pick> {
+pub(super) fn details(stems: &[String], here: &Here, screen: &Screen<'_>) -> Option<Pick> {
     let mut found: Option<usize> = None;
     for item in screen
         .items
@@ -325,7 +325,7 @@ fn search(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Mis
 }
 
 /// An option, a radio button, a tab or whatever else has the name.
-pub fn choose(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
+pub(super) fn choose(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     let mut want = wanted(
         clause,
         here,
@@ -394,7 +394,7 @@ fn toggle(clause: &Clause, here: &Here, screen: &Screen<'_>, on: bool) -> Result
 }
 
 /// The element whose label has the verb, and all other words on it or around it.
-pub fn named(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
+pub(super) fn named(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     let mut want = wanted(clause, here, screen, ANY);
     want.verb_required = true;
     pick(screen, &want).map(|found| act_on(screen, &found, "done", true))

@@ -9,7 +9,7 @@ use crate::executor::decision::request::Offered;
 
 /// Gives each replayed line to the clause that it belongs to, in order. A clause is consumed if its
 /// last line finishes it. What can't be accounted for is declined: it might be done twice.
-pub fn resume(
+pub(super) fn resume(
     clauses: &[Clause],
     replayed: &[String],
     values: &[Offered],

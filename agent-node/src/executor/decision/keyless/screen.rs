@@ -6,38 +6,38 @@ use super::words::Bag;
 use crate::executor::decision::request::{AroundKind, Operation, Request, Row};
 
 /// A request's screen.
-pub struct Screen<'a> {
+pub(super) struct Screen<'a> {
     /// What was asked.
-    pub request: &'a Request,
+    pub(super) request: &'a Request,
     /// One for each row, in the table's order.
-    pub items: Vec<Item<'a>>,
+    pub(super) items: Vec<Item<'a>>,
     /// Title and top headings.
-    pub page: Bag,
+    pub(super) page: Bag,
     /// In how many labels a stem stands.
     frequency: HashMap<String, usize>,
 }
 
 /// A row as words.
-pub struct Item<'a> {
+pub(super) struct Item<'a> {
     /// Its index in the table.
-    pub index: usize,
+    pub(super) index: usize,
     /// The row.
-    pub row: &'a Row,
+    pub(super) row: &'a Row,
     /// Its label.
-    pub label: Bag,
+    pub(super) label: Bag,
     /// Labels of its options.
-    pub options: Vec<Bag>,
+    pub(super) options: Vec<Bag>,
     /// Description, placeholder, text, test id, role.
-    pub hints: Bag,
+    pub(super) hints: Bag,
     /// The item, groups, dialog and heading around it.
-    pub around: Bag,
+    pub(super) around: Bag,
     /// The title of the nearest item around it.
-    pub title: Bag,
+    pub(super) title: Bag,
 }
 
 impl<'a> Screen<'a> {
     /// Reads a request.
-    pub fn new(request: &'a Request) -> Self {
+    pub(super) fn new(request: &'a Request) -> Self {
         let items: Vec<Item<'a>> = request
             .rows
             .iter()
@@ -67,13 +67,13 @@ impl<'a> Screen<'a> {
     }
 
     /// How much a stem tells: 1 where at most one label has it, less the more have it.
-    pub fn weight(&self, stem: &str) -> f64 {
+    pub(super) fn weight(&self, stem: &str) -> f64 {
         let labels = self.frequency.get(stem).copied().unwrap_or(1).max(1);
         1.0 / (1.0 + f64::from(u32::try_from(labels).unwrap_or(u32::MAX)).ln())
     }
 
     /// The words of everything that can be acted on.
-    pub fn labels(&self) -> Bag {
+    pub(super) fn labels(&self) -> Bag {
         let texts = self.request.rows.iter().flat_map(|row| {
             std::iter::once(row.label.as_str())
                 .chain(row.hints.iter().map(String::as_str))
@@ -113,14 +113,14 @@ impl<'a> Item<'a> {
     }
 
     /// Whether one of these can be done to it.
-    pub fn offers(&self, operations: &[Operation]) -> bool {
+    pub(super) fn offers(&self, operations: &[Operation]) -> bool {
         operations
             .iter()
             .any(|operation| self.row.offers(*operation))
     }
 
     /// Whether it is inside this dialog.
-    pub fn inside(&self, dialog: muster_engine::NodeId) -> bool {
+    pub(super) fn inside(&self, dialog: muster_engine::NodeId) -> bool {
         self.row
             .around
             .iter()

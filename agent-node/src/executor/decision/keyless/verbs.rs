@@ -6,7 +6,7 @@ use super::words::{Bag, stem};
 
 /// What a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// The element that the object names; the verb itself need not be on it.
     Open,
     /// Text into a search field, then Enter.
@@ -31,18 +31,18 @@ pub enum Kind {
 
 /// A verb as a goal uses it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verb {
+pub(super) struct Verb {
     /// What it asks for.
-    pub kind: Kind,
+    pub(super) kind: Kind,
     /// As it stands in the goal.
-    pub said: Vec<String>,
+    pub(super) said: Vec<String>,
     /// Index of its group; none = it means only what it says.
     group: Option<usize>,
 }
 
 impl Verb {
     /// A verb that is not listed: a label has to say it.
-    pub fn plain(word: &str) -> Self {
+    pub(super) fn plain(word: &str) -> Self {
         Self {
             kind: Kind::Named,
             said: vec![word.to_owned()],
@@ -51,7 +51,7 @@ impl Verb {
     }
 
     /// How a label says this verb, if it does.
-    pub fn fits(&self, label: &Bag) -> Option<Fit> {
+    pub(super) fn fits(&self, label: &Bag) -> Option<Fit> {
         let said: Vec<&str> = self.said.iter().map(String::as_str).collect();
         // The particle of a verb may stand behind its object, and may be missing on a label.
         if label.has_phrase(&said)
@@ -77,11 +77,11 @@ impl Verb {
 
 /// How a label says a verb.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fit {
+pub(super) struct Fit {
     /// With the goal's own word.
-    pub literal: bool,
+    pub(super) literal: bool,
     /// The label's words that are explained by it.
-    pub stems: Vec<String>,
+    pub(super) stems: Vec<String>,
 }
 
 struct Group {
@@ -301,7 +301,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// What a label says that lets a dialog go without doing anything.
-pub const DISMISS: &[&[&str]] = &[
+pub(super) const DISMISS: &[&[&str]] = &[
     &["close"],
     &["dismiss"],
     &["no", "thanks"],
@@ -313,10 +313,10 @@ pub const DISMISS: &[&[&str]] = &[
 ];
 
 /// What a label says that goes on with what a dialog asks about.
-pub const CONFIRM: &[&[&str]] = &[&["confirm"], &["yes"], &["ok"], &["okay"], &["continue"]];
+pub(super) const CONFIRM: &[&[&str]] = &[&["confirm"], &["yes"], &["ok"], &["okay"], &["continue"]];
 
 /// What a label says that leads from an entry to its own page.
-pub const DETAILS: &[&[&str]] = &[
+pub(super) const DETAILS: &[&[&str]] = &[
     &["view"],
     &["open"],
     &["show"],
@@ -337,7 +337,7 @@ const fn named(
 }
 
 /// The verb that these words begin with and how many of them it takes, if it is known.
-pub fn known(words: &[&str]) -> Option<(Verb, usize)> {
+pub(super) fn known(words: &[&str]) -> Option<(Verb, usize)> {
     let fits = |phrase: &[&str]| {
         words.len() >= phrase.len() && words.iter().zip(phrase).all(|(a, b)| a == b)
     };

@@ -13,7 +13,7 @@ const STOP: &[&str] = &[
 ];
 
 /// Begins a segment of a clause.
-pub const PREPOSITIONS: &[&str] = &[
+pub(super) const PREPOSITIONS: &[&str] = &[
     "to", "from", "in", "on", "into", "onto", "at", "with", "for", "by", "as", "of", "near",
     "within", "inside", "using", "via", "named", "called", "titled", "labelled", "labeled",
     "saying", "through", "about",
@@ -140,17 +140,17 @@ const NOT_SUPERLATIVE: &[&str] = &[
 ];
 
 /// Whether the word carries no meaning of its own.
-pub fn is_stop(word: &str) -> bool {
+pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(&word)
 }
 
 /// Whether the word begins a segment.
-pub fn is_preposition(word: &str) -> bool {
+pub(super) fn is_preposition(word: &str) -> bool {
     PREPOSITIONS.contains(&word)
 }
 
 /// Whether the word names a kind of element.
-pub fn is_role(word: &str) -> bool {
+pub(super) fn is_role(word: &str) -> bool {
     ROLES.contains(&word)
         || word
             .strip_suffix('s')
@@ -158,17 +158,17 @@ pub fn is_role(word: &str) -> bool {
 }
 
 /// Whether the word stands for something said before.
-pub fn is_pronoun(word: &str) -> bool {
+pub(super) fn is_pronoun(word: &str) -> bool {
     PRONOUNS.contains(&word)
 }
 
 /// Whether a noun follows.
-pub fn is_determiner(word: &str) -> bool {
+pub(super) fn is_determiner(word: &str) -> bool {
     DETERMINERS.contains(&word)
 }
 
 /// What a word asks for that no row of actions gives, if it does so on every screen.
-pub fn binding(word: &str) -> Option<&'static str> {
+pub(super) fn binding(word: &str) -> Option<&'static str> {
     BINDING
         .iter()
         .find(|(known, _)| *known == word)
@@ -177,7 +177,7 @@ pub fn binding(word: &str) -> Option<&'static str> {
 
 /// Likewise, if it does so unless a label on the screen has it. A name in mid-sentence
 /// (`capitalized`) is none.
-pub fn open_ended(word: &str, capitalized: bool) -> Option<&'static str> {
+pub(super) fn open_ended(word: &str, capitalized: bool) -> Option<&'static str> {
     if let Some((_, what)) = OPEN_ENDED.iter().find(|(known, _)| *known == word) {
         return Some(what);
     }
@@ -186,7 +186,7 @@ pub fn open_ended(word: &str, capitalized: bool) -> Option<&'static str> {
 }
 
 /// The lower-case words of a text, apostrophes dropped, possessive `'s` cut.
-pub fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();
     let mut chars = text.chars().peekable();
@@ -212,7 +212,7 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// The words of a parameter's key: `fullName`, `full_name` and `full-name` are two.
-pub fn key_words(key: &str) -> Vec<String> {
+pub(super) fn key_words(key: &str) -> Vec<String> {
     let mut spaced = String::new();
     let mut before = ' ';
     for c in key.chars() {
@@ -226,7 +226,7 @@ pub fn key_words(key: &str) -> Vec<String> {
 }
 
 /// A word without its ending: number, `-ing`, `-ed`, mute `e`. Equal stems are the same word.
-pub fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> String {
     let keep = |word: &str, ending: &str| {
         word.strip_suffix(ending)
             .filter(|rest| rest.len() >= 3 && rest.contains(['a', 'e', 'i', 'o', 'u', 'y']))
@@ -263,18 +263,18 @@ pub fn stem(word: &str) -> String {
 
 /// A text as words to match against.
 #[derive(Clone, Debug, Default)]
-pub struct Bag {
+pub(super) struct Bag {
     /// All words in order, unstemmed.
-    pub words: Vec<String>,
+    pub(super) words: Vec<String>,
     /// Stems of all words, and of neighbours written as one (`check out` has `checkout`).
     stems: BTreeSet<String>,
     /// Stems of words that carry meaning, prepositions apart.
-    pub content: BTreeSet<String>,
+    pub(super) content: BTreeSet<String>,
 }
 
 impl Bag {
     /// The words of some texts. Neighbours are joined within one text only.
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut bag = Self::default();
         for text in texts {
             let found = words(text);
@@ -293,19 +293,19 @@ impl Bag {
     }
 
     /// Whether it holds a stem.
-    pub fn has(&self, stem: &str) -> bool {
+    pub(super) fn has(&self, stem: &str) -> bool {
         self.stems.contains(stem)
     }
 
     /// Whether it holds these words one after the other.
-    pub fn has_phrase(&self, phrase: &[&str]) -> bool {
+    pub(super) fn has_phrase(&self, phrase: &[&str]) -> bool {
         let same = |window: &[String]| window.iter().zip(phrase).all(|(a, b)| stem(a) == stem(b));
         self.words.windows(phrase.len()).any(same)
             || phrase.len() > 1 && self.has(&stem(&phrase.concat()))
     }
 
     /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 }

@@ -1,0 +1,4 @@
+import { beforeAll, test } from 'muster';
+
+beforeAll(() => {});
+test('a', () => {});

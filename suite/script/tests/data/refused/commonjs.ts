@@ -1,0 +1,2 @@
+const { test } = require('muster');
+module.exports = {};

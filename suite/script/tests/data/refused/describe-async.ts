@@ -1,0 +1,5 @@
+import { describe, test } from 'muster';
+
+describe('a', async () => {
+  test('b', () => {});
+});

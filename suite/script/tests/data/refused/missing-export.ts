@@ -1,0 +1,3 @@
+import { tset } from 'muster';
+
+tset('a', () => {});

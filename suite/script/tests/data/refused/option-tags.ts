@@ -1,0 +1,2 @@
+import { describe } from 'muster';
+describe('a', { tags: ['x', ' y'] }, () => {});

@@ -1,0 +1,3 @@
+import { test } from 'muster';
+
+test('a', { retires: 2 } as any, () => {});

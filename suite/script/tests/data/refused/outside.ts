@@ -1,0 +1,2 @@
+import { x } from '../../secret';
+console.log(x);

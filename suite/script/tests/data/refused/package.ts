@@ -1,0 +1,2 @@
+import x from 'left-pad';
+console.log(x);

@@ -1,0 +1,2 @@
+import { secrets } from 'muster';
+`${secrets.get('admin')}`;

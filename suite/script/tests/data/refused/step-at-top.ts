@@ -1,0 +1,2 @@
+import { expect } from 'muster';
+expect(1).toBe(2);

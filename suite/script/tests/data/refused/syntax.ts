@@ -1,0 +1,5 @@
+import { test } from 'muster';
+
+test('a', async () => {
+  const x = ;
+});

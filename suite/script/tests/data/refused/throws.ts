@@ -1,0 +1,6 @@
+import { test } from 'muster';
+
+const nothing: any = undefined;
+test('a', () => {});
+
+nothing.x.y();

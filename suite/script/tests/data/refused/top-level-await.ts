@@ -1,0 +1,2 @@
+await new Promise((resolve) => setTimeout(resolve, 5));
+throw new Error('after a wait');

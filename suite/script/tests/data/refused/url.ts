@@ -1,0 +1,2 @@
+import { x } from 'https://example.com/x.js';
+console.log(x);
