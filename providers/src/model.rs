@@ -1,9 +1,17 @@
 //! Language models. A client speaks one vendor's wire; tool schemas are opaque JSON here.
+//!
+//! To add a vendor, implement [`ModelClient`] in a file of its own beside [`openai`].
+
+mod openai;
+mod scripted;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+pub use openai::{BadAddress, OpenAiCompatible};
+pub use scripted::ScriptedModel;
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +129,9 @@ pub enum ModelError {
         model: String,
     },
     /// The vendor refused the key or the model's name.
-    #[error("model {model} is refused by its vendor ({reason}); check the key's environment variable and the model's name in muster.toml")]
+    #[error(
+        "model {model} is refused by its vendor ({reason}); check the key's environment variable and the model's name in muster.toml"
+    )]
     Refused {
         /// The model.
         model: String,

@@ -1,10 +1,17 @@
 //! Who decides: executors reach a verdict on a goal through the harness and nothing else.
 //!
+//! [`agent`] lets a language model act in a tool loop, [`decision`] chooses among what the screen
+//! offers, [`Abort`] proves that nobody has to decide, [`scripted`] serves tests;
+//! [`ConfiguredBrains`] makes them from `muster.toml`.
+//!
 //! To add one, implement [`Executor`] in a file of its own and name it in
 //! `muster_suite::config::ExecutorKind`; the compiler leads from there.
 
+mod abort;
+pub mod agent;
+mod brains;
 pub mod decision;
-mod judge;
+pub mod scripted;
 #[cfg(test)]
 mod sketch;
 
@@ -15,7 +22,8 @@ use serde_json::Value;
 
 use crate::harness::{Harness, StepError};
 
-pub use judge::Judge;
+pub use abort::Abort;
+pub use brains::ConfiguredBrains;
 
 /// Most characters of a verdict's summary.
 const MAX_SUMMARY: usize = 2000;

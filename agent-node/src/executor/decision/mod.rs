@@ -23,6 +23,7 @@ pub use request::{
     PageState, Past, Question, Request, Row,
 };
 pub use run::{DecisionExecutor, Gates};
+pub(super) use values::secret_names;
 
 /// Chooses among what is offered.
 #[async_trait]

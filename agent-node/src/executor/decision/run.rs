@@ -8,14 +8,13 @@ use muster_engine::NodeId;
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_proto::verdict::{Judgment, Verdict, VerdictStatus};
+use muster_proto::verdict::{Answer as Tristate, Judgment, Verdict, VerdictStatus};
 use serde_json::Value;
 
 use super::request::{
     Answer, Choice, Do, Effect, Offered, Operation, Past, Question, Request, Row,
 };
 use super::{Chooser, table, values};
-use crate::executor::judge::{self, Judge};
 use crate::executor::{Executor, StepContext, verdict};
 use crate::harness::{Observation, StepError};
 
@@ -39,17 +38,12 @@ pub struct Gates {
 pub struct DecisionExecutor {
     chooser: Arc<dyn Chooser>,
     gates: Gates,
-    judge: Judge,
 }
 
 impl DecisionExecutor {
-    /// With a chooser, its gates and who judges statements; a chooser never does.
-    pub fn new(chooser: Arc<dyn Chooser>, gates: Gates, judge: Judge) -> Self {
-        Self {
-            chooser,
-            gates,
-            judge,
-        }
+    /// With a chooser and its gates.
+    pub fn new(chooser: Arc<dyn Chooser>, gates: Gates) -> Self {
+        Self { chooser, gates }
     }
 }
 
@@ -68,16 +62,23 @@ impl Executor for DecisionExecutor {
         Run::new(self, context, screen).run().await
     }
 
-    async fn judge(&self, context: &StepContext<'_>) -> Result<Judgment, StepError> {
-        judge::judge(self.judge, context).await
+    /// A chooser sees words, not meaning: it never says that a statement holds.
+    async fn judge(&self, _: &StepContext<'_>) -> Result<Judgment, StepError> {
+        Ok(Judgment {
+            answer: Tristate::Inconclusive,
+            explanation:
+                "no model judges for this agent: set judge in muster.toml, or check with expect"
+                    .to_owned(),
+        })
     }
 
-    async fn extract(
-        &self,
-        context: &StepContext<'_>,
-        schema: &Value,
-    ) -> Result<Option<Value>, StepError> {
-        judge::extract(self.judge, context, schema).await
+    async fn extract(&self, _: &StepContext<'_>, _: &Value) -> Result<Option<Value>, StepError> {
+        let message =
+            "extract needs a model: set judge of the agent in muster.toml, or read with locators";
+        Err(StepError::Stop(Problem::new(
+            ErrorCode::ModelUnavailable,
+            message,
+        )))
     }
 }
 

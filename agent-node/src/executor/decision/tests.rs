@@ -6,13 +6,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use muster_proto::verdict::VerdictStatus;
+use async_trait::async_trait;
+use muster_proto::code::ErrorCode;
+use muster_proto::verdict::{Answer as Tristate, Verdict, VerdictStatus};
 use serde_json::Value;
 
 use super::keyless::Keyless;
-use super::{Chooser, DecisionExecutor, Gates, RandomChooser};
+use super::{
+    Answer, Choice, Chooser, DecisionExecutor, Do, Gates, Operation, Question, RandomChooser,
+    Request,
+};
 use crate::executor::sketch::{App, FakeHarness};
-use crate::executor::{Executor, Judge, StepContext};
+use crate::executor::{Executor, StepContext};
+use crate::harness::StepError;
 
 /// A goal on a drawn app.
 struct Case {
@@ -81,7 +87,7 @@ async fn follow(case: &Case, chooser: Arc<dyn Chooser>) -> Vec<String> {
         replayed: &case.replayed,
         handed_off: None,
     };
-    let executor = DecisionExecutor::new(chooser, Gates::default(), Judge::Nobody);
+    let executor = DecisionExecutor::new(chooser, Gates::default());
     let verdict = executor.run_step(&context).await;
     let mut lines = harness.done();
     lines.push(match verdict {
@@ -163,5 +169,164 @@ async fn blind_choice_reaches_few_of_the_goals() {
     assert!(
         reached * 10 < goals,
         "{reached} of {goals} goals were reached blindly"
+    );
+}
+
+/// Always the same answer.
+struct Stubborn(Answer);
+
+#[async_trait]
+impl Chooser for Stubborn {
+    fn name(&self) -> &'static str {
+        "stubborn"
+    }
+
+    async fn choose(&self, _: &Request) -> Choice {
+        let answer = self.0.clone();
+        Choice {
+            answer,
+            probability: 0.5,
+            margin: 0.5,
+            why: "because".to_owned(),
+            memory: None,
+        }
+    }
+}
+
+const DOOR: &str = "== door /door \"Door\"\nbutton \"Bell\"\nbutton \"Open\" ! \"It opens\"";
+
+async fn at_the_door(
+    chooser: Arc<dyn Chooser>,
+    gates: Gates,
+    goal: &str,
+) -> (Result<Verdict, StepError>, FakeHarness) {
+    let harness = FakeHarness::new(App::parse(DOOR), "door");
+    let context = StepContext {
+        harness: &harness,
+        instruction: goal,
+        params: &Value::Null,
+        agent_context: "",
+        ledger: "",
+        replayed: &[],
+        handed_off: None,
+    };
+    let verdict = DecisionExecutor::new(chooser, gates)
+        .run_step(&context)
+        .await;
+    (verdict, harness)
+}
+
+fn tap(row: usize) -> Answer {
+    Answer::Do(Do {
+        operation: Operation::Tap,
+        row: Some(row),
+        value: None,
+        option: None,
+    })
+}
+
+#[tokio::test]
+async fn every_question_is_a_counted_decision() {
+    let (verdict, harness) = at_the_door(Arc::new(Keyless), Gates::default(), "Press open").await;
+    assert_eq!(verdict.unwrap().status, VerdictStatus::Passed);
+    // The tap, the claim, and its confirmation on a fresh screen.
+    assert_eq!(harness.decisions(), 3);
+}
+
+#[tokio::test]
+async fn three_actions_without_effect_end_the_step() {
+    let (verdict, harness) =
+        at_the_door(Arc::new(Stubborn(tap(0))), Gates::default(), "Ring").await;
+    assert_eq!(
+        verdict.unwrap().code,
+        Some(ErrorCode::AutomationUnsupported)
+    );
+    assert_eq!(harness.done(), ["tap button \"Bell\""; 3]);
+}
+
+#[tokio::test]
+async fn an_unsure_choice_is_not_acted_on() {
+    let gates = Gates {
+        min_probability: 0.6,
+        min_margin: 0.0,
+    };
+    let (verdict, harness) = at_the_door(Arc::new(Stubborn(tap(1))), gates, "Open").await;
+    assert_eq!(
+        verdict.unwrap().code,
+        Some(ErrorCode::AutomationUnsupported)
+    );
+    assert!(harness.done().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_not_offered_is_not_done() {
+    let check = Do {
+        operation: Operation::Check,
+        row: Some(0),
+        value: None,
+        option: None,
+    };
+    for answer in [tap(7), Answer::Do(check), Answer::Holds] {
+        let (ended, harness) =
+            at_the_door(Arc::new(Stubborn(answer)), Gates::default(), "Open").await;
+        let Err(StepError::Stop(problem)) = ended else {
+            panic!("{ended:?}")
+        };
+        assert_eq!(problem.code, ErrorCode::ModelOutputInvalid);
+        assert!(harness.done().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_unconfirmed_claim_never_passes() {
+    let (verdict, _) = at_the_door(Arc::new(Claims), Gates::default(), "Open").await;
+    assert_eq!(
+        verdict.unwrap().code,
+        Some(ErrorCode::AutomationUnsupported)
+    );
+}
+
+/// Claims to be done and can't tell when asked.
+struct Claims;
+
+#[async_trait]
+impl Chooser for Claims {
+    fn name(&self) -> &'static str {
+        "claims"
+    }
+
+    async fn choose(&self, request: &Request) -> Choice {
+        let answer = match request.question {
+            Question::Operation => Answer::Done,
+            Question::Completion => Answer::Inconclusive,
+        };
+        Choice {
+            answer,
+            probability: 1.0,
+            margin: 1.0,
+            why: "so I say".to_owned(),
+            memory: None,
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_judged_without_a_model() {
+    let harness = FakeHarness::new(App::parse(DOOR), "door");
+    let context = StepContext {
+        harness: &harness,
+        instruction: "there is a bell",
+        params: &Value::Null,
+        agent_context: "",
+        ledger: "",
+        replayed: &[],
+        handed_off: None,
+    };
+    let executor = DecisionExecutor::new(Arc::new(Keyless), Gates::default());
+    let judgment = executor.judge(&context).await.unwrap();
+    assert_eq!(judgment.answer, Tristate::Inconclusive);
+    let ended = executor.extract(&context, &Value::Bool(true)).await;
+    assert!(
+        matches!(ended, Err(StepError::Stop(problem)) if problem.code == ErrorCode::ModelUnavailable)
     );
 }

@@ -59,6 +59,19 @@ pub(super) fn secret_name(value: &Value) -> Option<&str> {
         .flatten()
 }
 
+/// The names of the secrets among parameters, each once, in order of their keys.
+pub(in crate::executor) fn secret_names(params: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    for offered in offer("", params) {
+        if let Offered::Secret { name, .. } = offered
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// The goal's quoted texts, in order.
 pub(super) fn quoted(goal: &str) -> Vec<String> {
     let mut found = Vec::new();

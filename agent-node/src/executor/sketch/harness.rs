@@ -15,7 +15,7 @@ use super::parse::{App, Lead};
 use crate::harness::{Budget, Harness, Observation, Performed, StepError};
 
 /// See the module.
-pub(super) struct FakeHarness {
+pub(in crate::executor) struct FakeHarness {
     app: App,
     state: Mutex<State>,
 }
@@ -36,7 +36,7 @@ const BUDGET: u32 = 25;
 
 impl FakeHarness {
     /// Begins on this screen.
-    pub(super) fn new(app: App, start: &str) -> Self {
+    pub(in crate::executor) fn new(app: App, start: &str) -> Self {
         let snapshot = app
             .screens
             .get(start)
@@ -59,33 +59,36 @@ impl FakeHarness {
     }
 
     /// What the model will answer, in order.
-    pub(super) fn replies(self, replies: impl IntoIterator<Item = ModelReply>) -> Self {
+    pub(in crate::executor) fn replies(
+        self,
+        replies: impl IntoIterator<Item = ModelReply>,
+    ) -> Self {
         self.state().replies.extend(replies);
         self
     }
 
     /// What was done, one line each.
-    pub(super) fn done(&self) -> Vec<String> {
+    pub(in crate::executor) fn done(&self) -> Vec<String> {
         self.state().done.clone()
     }
 
     /// The name of the current screen.
-    pub(super) fn at(&self) -> String {
+    pub(in crate::executor) fn at(&self) -> String {
         self.state().at.clone()
     }
 
     /// Decisions that were counted.
-    pub(super) fn decisions(&self) -> u32 {
+    pub(in crate::executor) fn decisions(&self) -> u32 {
         self.state().decisions
     }
 
     /// What the model was asked.
-    pub(super) fn requests(&self) -> Vec<ModelRequest> {
+    pub(in crate::executor) fn requests(&self) -> Vec<ModelRequest> {
         self.state().requests.clone()
     }
 
     /// The id of a node on the current screen.
-    pub(super) fn id(&self, role: &str, name: &str) -> NodeId {
+    pub(in crate::executor) fn id(&self, role: &str, name: &str) -> NodeId {
         let found = self
             .state()
             .snapshot

@@ -18,5 +18,5 @@
 mod harness;
 mod parse;
 
-pub use harness::FakeHarness;
-pub use parse::App;
+pub(super) use harness::FakeHarness;
+pub(super) use parse::App;

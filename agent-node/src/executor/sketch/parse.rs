@@ -6,7 +6,7 @@ use muster_engine::{Node, NodeId, Snapshot};
 
 /// Where a gesture on a node leads.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Lead {
+pub(in crate::executor) enum Lead {
     /// To another screen.
     Screen(String),
     /// To a status on the same screen.
@@ -15,16 +15,16 @@ pub(super) enum Lead {
 
 /// Screens by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct App {
+pub(in crate::executor) struct App {
     /// Snapshot of each screen; its `url` is the path.
-    pub(super) screens: HashMap<String, Snapshot>,
+    pub(in crate::executor) screens: HashMap<String, Snapshot>,
     /// What a node leads to.
-    pub(super) leads: HashMap<NodeId, Lead>,
+    pub(in crate::executor) leads: HashMap<NodeId, Lead>,
 }
 
 impl App {
     /// Reads outlines; panics on what it can't read.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(in crate::executor) fn parse(text: &str) -> Self {
         let mut blocks: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
         for line in text
             .lines()

@@ -14,7 +14,12 @@ use crate::executor::decision::request::{AroundKind, Dialog, Operation};
 const PLACES: &[&str] = &["in", "from", "on", "at", "inside"];
 
 /// One step towards a clause whose target is not on the screen; each kind of step once a clause.
-pub(super) fn towards(clause: &Clause, here: &Here, opened: &[u64], screen: &Screen<'_>) -> Option<Act> {
+pub(super) fn towards(
+    clause: &Clause,
+    here: &Here,
+    opened: &[u64],
+    screen: &Screen<'_>,
+) -> Option<Act> {
     past_dialog(here, opened, screen).or_else(|| {
         let reaches = !matches!(clause.verb.kind, Kind::Back | Kind::LogIn | Kind::Search);
         reaches
@@ -173,7 +178,11 @@ fn only(screen: &Screen<'_>, dialog: &Dialog, fits: impl Fn(&Item<'_>) -> bool) 
 }
 
 /// A dialog that came up by the last action and asks whether to go through with it.
-pub(super) fn question<'a>(clause: &Clause, before: &[u64], screen: &Screen<'a>) -> Option<&'a Dialog> {
+pub(super) fn question<'a>(
+    clause: &Clause,
+    before: &[u64],
+    screen: &Screen<'a>,
+) -> Option<&'a Dialog> {
     let dialog = screen
         .request
         .page

@@ -398,7 +398,11 @@ pub(super) fn fill_segment(
 }
 
 /// The field to search with.
-pub(super) fn search_field(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Pick, Miss> {
+pub(super) fn search_field(
+    clause: &Clause,
+    here: &Here,
+    screen: &Screen<'_>,
+) -> Result<Pick, Miss> {
     const SEARCHES: &[&str] = &["search", "find", "look", "query"];
     let searches = |item: &&super::screen::Item<'_>| {
         let says = |stem: &&&str| item.label.has(stem) || item.hints.has(stem);

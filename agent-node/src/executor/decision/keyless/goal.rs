@@ -84,7 +84,11 @@ impl Segment {
 }
 
 /// Reads a goal.
-pub(super) fn parse(goal: &str, params: &Value, values: &[Offered]) -> Result<Vec<Clause>, Declined> {
+pub(super) fn parse(
+    goal: &str,
+    params: &Value,
+    values: &[Offered],
+) -> Result<Vec<Clause>, Declined> {
     let pieces = lex(goal, params, values)?;
     let braced: Vec<usize> = pieces.iter().flat_map(Piece::values).copied().collect();
     let reader = Reader {

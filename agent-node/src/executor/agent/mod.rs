@@ -1,0 +1,55 @@
+//! The agent executor: a language model acts in a loop of tool calls.
+//!
+//! The model proposes; [`tools`] parses a proposal against a closed schema; the harness authorizes
+//! and does it; the result goes back as text. [`guard`] ends loops that lead nowhere. [`prompt`]
+//! and [`change`] are pure text. [`judge`] answers about the screen and does nothing to it.
+
+mod change;
+mod guard;
+mod judge;
+mod prompt;
+mod schema;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use async_trait::async_trait;
+use muster_proto::verdict::{Judgment, Verdict};
+use serde_json::Value;
+
+use super::{Executor, StepContext};
+use crate::harness::StepError;
+
+/// A language model in a tool loop. The model is the step's own, behind `Harness::complete`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AgentExecutor;
+
+#[async_trait]
+impl Executor for AgentExecutor {
+    fn name(&self) -> &'static str {
+        "agent"
+    }
+
+    /// History: 1 = first.
+    fn version(&self) -> &'static str {
+        "1"
+    }
+
+    async fn run_step(&self, context: &StepContext<'_>) -> Result<Verdict, StepError> {
+        let screen = context.harness.observe().await?;
+        steps::Loop::new(context, &screen).run(screen).await
+    }
+
+    async fn judge(&self, context: &StepContext<'_>) -> Result<Judgment, StepError> {
+        judge::judge(context).await
+    }
+
+    async fn extract(
+        &self,
+        context: &StepContext<'_>,
+        schema: &Value,
+    ) -> Result<Option<Value>, StepError> {
+        judge::extract(context, schema).await
+    }
+}

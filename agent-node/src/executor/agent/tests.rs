@@ -1,0 +1,262 @@
+//! Stories of the loop and the judge with a model that says what the test wrote.
+
+use muster_proto::code::ErrorCode;
+use muster_proto::verdict::{Answer, Verdict, VerdictStatus};
+use muster_providers::model::{Message, ModelReply, TokenUsage, ToolCall};
+use serde_json::{Value, json};
+
+use super::AgentExecutor;
+use crate::executor::sketch::{App, FakeHarness};
+use crate::executor::{Executor, StepContext};
+use crate::harness::StepError;
+
+const DOOR: &str = r#"
+== door /login "Log in"
+main
+  heading "Log in"
+  textbox "Email"
+  textbox "Password" secure
+  button "Log in" -> home
+  button "Help"
+  link "About us" href=http://app/about
+  text "Members only"
+
+== home /home "Home"
+main
+  heading "Welcome"
+"#;
+
+fn says(calls: &[(&str, Value)]) -> ModelReply {
+    let calls = calls
+        .iter()
+        .enumerate()
+        .map(|(index, (name, input))| ToolCall {
+            id: format!("c{index}"),
+            name: (*name).to_owned(),
+            input: input.to_string(),
+        });
+    ModelReply {
+        text: String::new(),
+        calls: calls.collect(),
+        usage: TokenUsage::default(),
+        requests: 1,
+    }
+}
+
+fn harness(replies: Vec<ModelReply>) -> FakeHarness {
+    FakeHarness::new(App::parse(DOOR), "door").replies(replies)
+}
+
+fn context<'a>(harness: &'a FakeHarness, params: &'a Value) -> StepContext<'a> {
+    StepContext {
+        harness,
+        instruction: "Log in",
+        params,
+        agent_context: "",
+        ledger: "",
+        replayed: &[],
+        handed_off: None,
+    }
+}
+
+async fn run(harness: &FakeHarness, params: &Value) -> Result<Verdict, StepError> {
+    AgentExecutor.run_step(&context(harness, params)).await
+}
+
+/// The texts that the model got as results, of its last request.
+fn results(harness: &FakeHarness) -> Vec<String> {
+    let asked = harness.requests();
+    let texts = asked
+        .last()
+        .unwrap()
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::ToolResult { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+    texts.collect()
+}
+
+fn id(harness: &FakeHarness, role: &str, name: &str) -> String {
+    harness.id(role, name).to_string()
+}
+
+#[tokio::test]
+async fn a_goal_is_reached_by_calls_and_secrets_go_by_name() {
+    let drawn = harness(Vec::new());
+    let [email, password, button] = [
+        ("textbox", "Email"),
+        ("textbox", "Password"),
+        ("button", "Log in"),
+    ]
+    .map(|(role, name)| id(&drawn, role, name));
+    let drawn = drawn.replies([
+        says(&[
+            ("type", json!({"target": email, "value": "a@b.c"})),
+            ("type_secret", json!({"target": password, "name": "pw"})),
+        ]),
+        says(&[("tap", json!({"target": button}))]),
+        says(&[(
+            "complete_step",
+            json!({"status": "passed", "summary": "logged in", "errorCode": "ACTION_FAILED"}),
+        )]),
+    ]);
+    let params = json!({"password": {"kind": "secret", "name": "pw"}});
+    let verdict = run(&drawn, &params).await.unwrap();
+    assert_eq!(
+        (verdict.status, verdict.code),
+        (VerdictStatus::Passed, None)
+    );
+    assert_eq!(
+        drawn.done(),
+        [
+            "type \"a@b.c\" into textbox \"Email\"",
+            "type <pw> into textbox \"Password\"",
+            "tap button \"Log in\""
+        ]
+    );
+    let told = results(&drawn);
+    assert!(
+        told[0].starts_with("done; the screen changed:") && told[0].contains("changed"),
+        "{}",
+        told[0]
+    );
+    assert!(told[2].contains("heading \"Welcome\""), "{}", told[2]);
+    assert!(
+        drawn.requests()[0]
+            .tools
+            .iter()
+            .any(|tool| tool.name == "type_secret")
+    );
+}
+
+#[tokio::test]
+async fn refusals_are_told_and_five_in_a_row_leave_only_the_verdict() {
+    let bad = |field: &str| says(&[("tap", json!({ field: "#pay" }))]);
+    let fields = ["selector", "css", "xpath", "text", "point"];
+    let mut replies: Vec<ModelReply> = fields.into_iter().map(bad).collect();
+    replies.push(says(&[("tap", json!({"target": "n1"}))]));
+    replies.push(says(&[(
+        "complete_step",
+        json!({"status": "blocked", "summary": "no way", "errorCode": "STEP_TIMEOUT"}),
+    )]));
+    replies.push(says(&[(
+        "complete_step",
+        json!({"status": "blocked", "summary": "no way", "errorCode": "AUTOMATION_UNSUPPORTED"}),
+    )]));
+    let drawn = harness(replies);
+    let verdict = run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(
+        (verdict.status, verdict.code),
+        (
+            VerdictStatus::Blocked,
+            Some(ErrorCode::AutomationUnsupported)
+        )
+    );
+    assert!(drawn.done().is_empty());
+    let told = results(&drawn);
+    assert!(told[2].contains("3 calls in a row failed"), "{}", told[2]);
+    assert_eq!(told[5], "refused: only complete_step is left");
+    assert!(
+        told[6].starts_with("refused: blocked needs an errorCode"),
+        "{}",
+        told[6]
+    );
+    let offered: Vec<usize> = drawn
+        .requests()
+        .iter()
+        .map(|request| request.tools.len())
+        .collect();
+    assert_eq!(offered[5..], [1, 1, 1]);
+    assert!(offered[4] > 1);
+}
+
+#[tokio::test]
+async fn a_model_that_only_talks_ends_without_conclusion() {
+    let talk = ModelReply {
+        text: "I would tap it.".to_owned(),
+        calls: Vec::new(),
+        usage: TokenUsage::default(),
+        requests: 1,
+    };
+    let drawn = harness(vec![talk; 30]);
+    let verdict = run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(
+        (verdict.status, verdict.code),
+        (VerdictStatus::Failed, Some(ErrorCode::StepNoConclusion))
+    );
+    // Two turns before its end only the verdict is offered.
+    let offered: Vec<usize> = drawn
+        .requests()
+        .iter()
+        .map(|request| request.tools.len())
+        .collect();
+    assert_eq!(offered[offered.len() - 2..], [1, 1]);
+}
+
+#[tokio::test]
+async fn a_forced_model_that_goes_on_ends_without_conclusion() {
+    let drawn = harness(Vec::new());
+    let help = id(&drawn, "button", "Help");
+    let drawn = drawn.replies((0..12).map(|_| says(&[("tap", json!({"target": help}))])));
+    let verdict = run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(
+        (verdict.status, verdict.code),
+        (VerdictStatus::Failed, Some(ErrorCode::StepNoConclusion))
+    );
+    assert_eq!(drawn.done().len(), 5);
+    assert!(results(&drawn)[0].contains("no visible effect"));
+}
+
+#[tokio::test]
+async fn a_judgment_is_repaired_once() {
+    let good = || {
+        says(&[(
+            "judge",
+            json!({"answer": "fails", "explanation": "there is a form"}),
+        )])
+    };
+    let bad = || says(&[("judge", json!({"answer": "maybe", "explanation": "hm"}))]);
+    let drawn = harness(vec![bad(), good()]);
+    let judgment = AgentExecutor
+        .judge(&context(&drawn, &Value::Null))
+        .await
+        .unwrap();
+    assert_eq!(judgment.answer, Answer::Fails);
+    let Some(Message::User { text }) = drawn.requests()[1].messages.last().cloned() else {
+        panic!("no repair")
+    };
+    assert!(
+        text.contains("rejected") && text.contains("maybe"),
+        "{text}"
+    );
+
+    let drawn = harness(vec![bad(), bad(), good()]);
+    let Err(StepError::Stop(problem)) = AgentExecutor.judge(&context(&drawn, &Value::Null)).await
+    else {
+        panic!("accepted")
+    };
+    assert_eq!(problem.code, ErrorCode::ModelOutputInvalid);
+    assert_eq!(drawn.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn extracted_data_fits_its_schema_or_is_absent() {
+    let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false});
+    let found = says(&[(
+        "extract",
+        json!({"found": true, "data": {"title": "Log in"}}),
+    )]);
+    let unfit = says(&[("extract", json!({"found": true, "data": {"title": 7}}))]);
+    let absent = says(&[("extract", json!({"found": false}))]);
+    let drawn = harness(vec![unfit.clone(), found, absent, unfit.clone(), unfit]);
+    let nothing = Value::Null;
+    let context = context(&drawn, &nothing);
+    let extract = || AgentExecutor.extract(&context, &schema);
+    assert_eq!(extract().await, Ok(Some(json!({"title": "Log in"}))));
+    assert_eq!(extract().await, Ok(None));
+    assert!(
+        matches!(extract().await, Err(StepError::Stop(problem)) if problem.code == ErrorCode::ModelOutputInvalid)
+    );
+}

@@ -1,0 +1,326 @@
+//! The tools that a model may call: closed schemas, parsed before anything is done.
+
+use muster_engine::NodeId;
+use muster_proto::action::{Action, Typed};
+use muster_proto::code::ErrorCode;
+use muster_providers::model::{Tool, ToolCall};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// The tool that ends the step.
+pub(super) const COMPLETE: &str = "complete_step";
+
+/// A parsed call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Call {
+    /// A look at the whole screen.
+    Observe,
+    /// An action.
+    Act(Action<NodeId>),
+    /// A verdict, not yet accepted.
+    Complete(Completion),
+}
+
+/// What `complete_step` takes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Completion {
+    pub(super) status: muster_proto::verdict::VerdictStatus,
+    pub(super) summary: String,
+    #[serde(default)]
+    pub(super) error_code: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnTarget {
+    target: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithValue {
+    target: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithName {
+    target: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithKey {
+    #[serde(default)]
+    target: Option<String>,
+    key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithState {
+    target: String,
+    #[serde(default = "on")]
+    checked: bool,
+}
+
+fn on() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithPath {
+    path: String,
+}
+
+/// Parses a call; the error is what the model is told.
+pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
+    let action = match call.name.as_str() {
+        "observe" => {
+            input::<Nothing>(call)?;
+            return Ok(Call::Observe);
+        }
+        COMPLETE => return input(call).map(Call::Complete),
+        "tap" => Action::Tap {
+            target: target(&input::<OnTarget>(call)?.target)?,
+        },
+        "hover" => Action::Hover {
+            target: target(&input::<OnTarget>(call)?.target)?,
+        },
+        "scroll_to" => Action::ScrollTo {
+            target: target(&input::<OnTarget>(call)?.target)?,
+        },
+        "type" => {
+            let WithValue { target: at, value } = input(call)?;
+            Action::Type {
+                target: target(&at)?,
+                value: Typed::Literal { text: value },
+            }
+        }
+        "type_secret" => {
+            let WithName { target: at, name } = input(call)?;
+            Action::Type {
+                target: target(&at)?,
+                value: Typed::Secret { name },
+            }
+        }
+        "select" => {
+            let WithValue { target: at, value } = input(call)?;
+            Action::Select {
+                target: target(&at)?,
+                label: value,
+            }
+        }
+        "press" => {
+            let WithKey { target: at, key } = input(call)?;
+            Action::Press {
+                target: at.as_deref().map(target).transpose()?,
+                key,
+            }
+        }
+        "check" => {
+            let WithState {
+                target: at,
+                checked,
+            } = input(call)?;
+            Action::Check {
+                target: target(&at)?,
+                checked,
+            }
+        }
+        "navigate" => Action::Navigate {
+            path: input::<WithPath>(call)?.path,
+        },
+        "back" => {
+            input::<Nothing>(call)?;
+            Action::Back {}
+        }
+        other => {
+            let names: Vec<String> = offered(true).into_iter().map(|tool| tool.name).collect();
+            return Err(format!(
+                "refused: there is no tool {other:?}; the tools are {}",
+                names.join(", ")
+            ));
+        }
+    };
+    Ok(Call::Act(action))
+}
+
+fn input<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
+    let text = if call.input.trim().is_empty() {
+        "{}"
+    } else {
+        &call.input
+    };
+    serde_json::from_str(text).map_err(|error| {
+        format!(
+            "refused: the input of {} is not what it takes: {error}",
+            call.name
+        )
+    })
+}
+
+/// `n42` or `#n42`.
+fn target(text: &str) -> Result<NodeId, String> {
+    let digits = text.trim().trim_start_matches('#').strip_prefix('n');
+    let id = digits
+        .and_then(|digits| digits.parse().ok())
+        .filter(|id| *id > 0);
+    id.map(NodeId).ok_or_else(|| {
+        format!(
+            "refused: {text:?} is no element id; ids stand in front of the screen's lines, like n42"
+        )
+    })
+}
+
+/// All tools. `type_secret` only where the step has secrets.
+pub(super) fn offered(secrets: bool) -> Vec<Tool> {
+    let id = json!({"type": "string", "description": "An element's id from the screen, like n42."});
+    let on_target = json!({"target": id});
+    let mut tools = vec![
+        tool("observe", "Shows the whole screen again.", &json!({}), &[]),
+        tool("tap", "Clicks an element.", &on_target, &["target"]),
+        tool(
+            "type",
+            "Puts text into a field, replacing what it held.",
+            &json!({"target": id, "value": {"type": "string"}}),
+            &["target", "value"],
+        ),
+        tool(
+            "type_secret",
+            "Puts a declared secret into a field. You never see its value.",
+            &json!({"target": id, "name": {"type": "string", "description": "The secret's name."}}),
+            &["target", "name"],
+        ),
+        tool(
+            "press",
+            "Presses a key on an element, or on what has the focus: Enter, Escape, Tab, ArrowDown, Control+A, …",
+            &json!({"target": id, "key": {"type": "string"}}),
+            &["key"],
+        ),
+        tool(
+            "select",
+            "Picks an option of a select by its visible label.",
+            &json!({"target": id, "value": {"type": "string"}}),
+            &["target", "value"],
+        ),
+        tool(
+            "check",
+            "Puts a checkbox, radio button or switch into a state; on unless said otherwise.",
+            &json!({"target": id, "checked": {"type": "boolean"}}),
+            &["target"],
+        ),
+        tool(
+            "hover",
+            "Moves the pointer over an element.",
+            &on_target,
+            &["target"],
+        ),
+        tool(
+            "scroll_to",
+            "Scrolls an element into view.",
+            &on_target,
+            &["target"],
+        ),
+        tool(
+            "navigate",
+            "Goes to an address of the app: path and query, no host.",
+            &json!({"path": {"type": "string"}}),
+            &["path"],
+        ),
+        tool("back", "Goes one step back in history.", &json!({}), &[]),
+        complete(),
+    ];
+    tools.retain(|tool| secrets || tool.name != "type_secret");
+    tools
+}
+
+/// The tool that ends the step.
+pub(super) fn complete() -> Tool {
+    let codes: Vec<&str> = ErrorCode::ALL
+        .iter()
+        .filter(|code| code.model_may_pick())
+        .map(|code| code.as_str())
+        .collect();
+    tool(
+        COMPLETE,
+        "Ends the step with your verdict. The first accepted one is final.",
+        &json!({
+            "status": {"type": "string", "enum": ["passed", "failed", "blocked"]},
+            "summary": {"type": "string", "description": "What was done, or why not; under 400 characters."},
+            "errorCode": {"type": "string", "enum": codes, "description": "The reason; needed for blocked, left out for passed."},
+        }),
+        &["status", "summary"],
+    )
+}
+
+fn tool(name: &str, description: &str, properties: &Value, required: &[&str]) -> Tool {
+    let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    Tool {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        schema,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, input: &str) -> Result<Call, String> {
+        parse(&ToolCall {
+            id: "1".to_owned(),
+            name: name.to_owned(),
+            input: input.to_owned(),
+        })
+    }
+
+    #[test]
+    fn every_offered_tool_parses_and_no_other() {
+        let full = json!({"target": "#n7", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
+        for tool in offered(true) {
+            let mut fitting = full.clone();
+            let fields = tool.schema["required"].as_array().unwrap().clone();
+            fitting
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| fields.contains(&json!(key)));
+            call(&tool.name, &fitting.to_string()).unwrap();
+            fitting["selector"] = json!("#pay");
+            let refusal = call(&tool.name, &fitting.to_string()).unwrap_err();
+            assert!(
+                refusal.starts_with("refused: ") && refusal.contains("selector"),
+                "{refusal}"
+            );
+        }
+        assert!(
+            call("evaluate", "{}")
+                .unwrap_err()
+                .contains("no tool \"evaluate\"")
+        );
+    }
+
+    #[test]
+    fn ids_are_ids() {
+        assert_eq!(
+            call("tap", r#"{"target":"n7"}"#),
+            Ok(Call::Act(Action::Tap { target: NodeId(7) }))
+        );
+        for bad in ["button", "n", "n0", "7", "n-1", "#pay"] {
+            assert!(
+                call("tap", &json!({"target": bad}).to_string()).is_err(),
+                "{bad}"
+            );
+        }
+        assert!(call("tap", "not json").is_err());
+    }
+}
