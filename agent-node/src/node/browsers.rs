@@ -4,9 +4,10 @@
 //! still use the one before keep it until they end.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use muster_engine::chromium::{Chromium, PageOptions};
 use muster_engine::{EngineError, Page};
 use muster_proto::code::ErrorCode;
@@ -14,7 +15,6 @@ use muster_proto::outcome::Problem;
 use muster_providers::browser::{BrowserLease, BrowserProvider};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
@@ -22,11 +22,11 @@ use super::egress::{DeniedPort, Egress, EgressProxy};
 
 /// When a browser is replaced by a fresh one, though it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recycling {
+pub struct Recycling {
     /// Most contexts, over its life.
-    pub(super) contexts: u32,
+    pub contexts: u32,
     /// Longest life.
-    pub(super) age: Duration,
+    pub age: Duration,
 }
 
 impl Default for Recycling {
@@ -58,13 +58,10 @@ struct Warm {
     chromium: Arc<Chromium>,
     contexts: AtomicU32,
     since: Instant,
-    /// Why it died.
-    dead: Arc<OnceLock<String>>,
-    /// It lives, but opens no more contexts.
+    /// It opens no more contexts, though it may live.
     worn: AtomicBool,
     provider: Arc<dyn BrowserProvider>,
     leaving: TaskTracker,
-    _watch: DropGuard,
     _port: Option<DeniedPort>,
 }
 
@@ -117,7 +114,7 @@ impl Browsers {
                 Ok(page) => return Ok(Context { page, proxy, warm }),
                 Err(EngineError::Dead(reason)) if !replaced => {
                     tracing::warn!(reason, "the warm browser is dead: starting another");
-                    warm.dead.set(reason).ok();
+                    warm.worn.store(true, Ordering::Relaxed);
                     replaced = true;
                 }
                 Err(EngineError::Dead(reason)) => {
@@ -155,7 +152,7 @@ impl Browsers {
     }
 
     fn may_open(&self, warm: &Warm) -> bool {
-        if warm.dead.get().is_some() || warm.worn.load(Ordering::Relaxed) {
+        if warm.died_of().is_some() || warm.worn.load(Ordering::Relaxed) {
             return false;
         }
         let taken = warm.contexts.fetch_add(1, Ordering::Relaxed);
@@ -189,13 +186,6 @@ impl Browsers {
             product = lease.product,
             "a browser is ready"
         );
-        let dead = Arc::new(OnceLock::new());
-        let stop = CancellationToken::new();
-        self.leaving.spawn(watch(
-            Arc::clone(&chromium),
-            Arc::clone(&dead),
-            stop.clone(),
-        ));
         let port = Url::parse(&lease.ws_url).ok().and_then(|url| url.port());
         Ok(Arc::new(Warm {
             _port: port.map(|port| self.egress.deny(port)),
@@ -203,20 +193,17 @@ impl Browsers {
             chromium,
             contexts: AtomicU32::new(0),
             since: Instant::now(),
-            dead,
             worn: AtomicBool::new(false),
             provider: Arc::clone(&self.provider),
             leaving: self.leaving.clone(),
-            _watch: stop.drop_guard(),
         }))
     }
 }
 
-/// Notes why a browser died, if it does before it is given back.
-async fn watch(chromium: Arc<Chromium>, dead: Arc<OnceLock<String>>, stop: CancellationToken) {
-    if let Some(reason) = stop.run_until_cancelled(chromium.dead()).await {
-        tracing::warn!(reason, "the browser died");
-        dead.set(reason).ok();
+impl Warm {
+    /// Why it died; none = it lives, as far as its socket tells.
+    fn died_of(&self) -> Option<String> {
+        self.chromium.dead().now_or_never()
     }
 }
 
@@ -235,8 +222,8 @@ impl Drop for Warm {
 
 impl Context {
     /// Why its browser died; none = it lives.
-    pub(super) fn died_of(&self) -> Option<&str> {
-        self.warm.dead.get().map(String::as_str)
+    pub(super) fn died_of(&self) -> Option<String> {
+        self.warm.died_of()
     }
 
     /// Closes the page, its context and the way out, and lets go of the browser.

@@ -63,6 +63,13 @@ impl Egress {
         Self { denied, limits }
     }
 
+    /// Denies the port of `address` if that is this machine's.
+    pub fn deny_here(&self, address: SocketAddr) {
+        if denied::is_this_machine(address.ip()) {
+            self.denied.deny_forever(address.port());
+        }
+    }
+
     /// Denies one more port of this machine for as long as the answer lives.
     pub fn deny(&self, port: u16) -> DeniedPort {
         self.denied.deny(port)

@@ -177,7 +177,7 @@ fn blame_the_browser(mut output: AttemptOutput, context: &Context) -> AttemptOut
             ErrorCode::BrowserCrashed,
             format!("the browser died during the attempt: {reason}"),
         );
-        let other = std::mem::replace(&mut output.problem, Some(problem.clone()));
+        let other = output.problem.replace(problem.clone());
         output.record.secondary.splice(0..0, other);
         output.record.problem = Some(problem);
         output.status = Status::Failed;

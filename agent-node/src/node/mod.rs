@@ -1,6 +1,6 @@
 //! One node: it dials a coordinator, offers slots and runs what it is leased.
 //!
-//! [`Node::run`] is the door and [`NodeConfig`] what it is told. Reading order: `session` (the
+//! [`run`] is the door and [`NodeConfig`] what it is told. Reading order: `session` (the
 //! loop that owns leases, attempts and results), `leases` (when to renew and when to give up, as
 //! a pure table), `link` and `dial` (the stream), `slot` (one attempt's way to an encoded
 //! result), [`runner`] (the seam to attempts) and its real implementor `live`, with what it rents
@@ -37,7 +37,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use browsers::{Browsers, Recycling};
+use browsers::Browsers;
+pub use browsers::Recycling;
 pub use config::{BrowserSource, Endpoint, NodeConfig, NodeError};
 use dial::Line;
 use egress::{Egress, EgressLimits};
@@ -51,14 +52,24 @@ use suites::Suites;
 /// Window of a browser before a page says otherwise, CSS px.
 const WINDOW: (u32, u32) = (1280, 720);
 
-/// Serves a coordinator until `shutdown`, running each attempt with `attempt`.
+/// Serves a coordinator until `shutdown`. When this returns no child of the node is left.
 ///
 /// # Errors
 /// If the supervisor or the browser's address can't be used, or the coordinator refuses the
 /// node. A coordinator that is away is dialled again and again.
+pub async fn run(config: NodeConfig, shutdown: CancellationToken) -> Result<(), NodeError> {
+    let attempt: Attempt = Arc::new(|input| Box::pin(crate::attempt::run(input)));
+    run_with(config, attempt, Recycling::default(), shutdown).await
+}
+
+/// [`run`] with another way to run what was rented for an attempt, and to reuse browsers.
+///
+/// # Errors
+/// As [`run`].
 pub async fn run_with(
     config: NodeConfig,
     attempt: Attempt,
+    recycling: Recycling,
     shutdown: CancellationToken,
 ) -> Result<(), NodeError> {
     let line = Line::to(&config.coordinator)?;
@@ -84,10 +95,13 @@ pub async fn run_with(
         }
     };
     let egress = Egress::new(config.denied_ports, EgressLimits::default());
+    if let Endpoint::Tcp { address, .. } = &config.coordinator {
+        egress.deny_here(*address);
+    }
     let live = Live {
         attempt,
         egress: provider.limits().egress,
-        browsers: Browsers::new(provider, egress, Recycling::default()),
+        browsers: Browsers::new(provider, egress, recycling),
         suites: Suites::new(Arc::new(RemoteBlobStore::new(
             line.channel.clone(),
             line.bearer.clone(),

@@ -83,6 +83,11 @@ impl Node {
         Self { shutdown, task }
     }
 
+    /// Drops everything where it stands: nothing more is said, as by `kill -9`.
+    pub(crate) fn kill(self) {
+        self.task.abort();
+    }
+
     pub(crate) async fn ended(self) -> Result<(), NodeError> {
         soon("the node ends", self.task).await.unwrap()
     }

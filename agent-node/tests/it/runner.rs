@@ -70,6 +70,11 @@ impl Script {
             .unwrap()
     }
 
+    /// The next attempt, whenever it comes; none = the node is gone.
+    pub(crate) async fn next(&mut self) -> Option<Started> {
+        self.started.recv().await
+    }
+
     pub(crate) fn none_started(&mut self) -> bool {
         self.started.try_recv().is_err()
     }

@@ -55,7 +55,7 @@ impl Drop for DeniedPort {
 /// Only an address of this machine can be bound; that holds for loopback, the unspecified address
 /// and every interface, and asks no list that may be out of date. Where nothing can be bound
 /// (no descriptors left) the answer is the safe one.
-fn is_this_machine(ip: IpAddr) -> bool {
+pub(super) fn is_this_machine(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     match UdpSocket::bind((ip, 0)) {
         Ok(_) => true,
