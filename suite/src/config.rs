@@ -186,6 +186,8 @@ pub enum ExecutorKind {
     Decision,
     /// Ends the run as soon as it is asked: for proving that everything replays.
     Abort,
+    /// Chooses blindly among what is offered: for measuring what a suite's checks catch.
+    Random,
 }
 
 impl ExecutorKind {
@@ -195,6 +197,7 @@ impl ExecutorKind {
             ExecutorKind::Agent => "agent",
             ExecutorKind::Decision => "decision",
             ExecutorKind::Abort => "abort",
+            ExecutorKind::Random => "random",
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn judge(
     let model = agent.judge.as_ref().or(agent.model.as_ref());
     let own = match agent.executor {
         ExecutorKind::Agent | ExecutorKind::Abort => true,
-        ExecutorKind::Decision => model.is_none(),
+        ExecutorKind::Decision | ExecutorKind::Random => model.is_none(),
     };
     if needs_model && agent.executor != ExecutorKind::Abort {
         given.judge_model(name, agent)?;

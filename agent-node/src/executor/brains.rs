@@ -11,7 +11,7 @@ use muster_suite::config::{Agent, ExecutorKind, Model};
 
 use super::agent::AgentExecutor;
 use super::decision::keyless::Keyless;
-use super::decision::{DecisionExecutor, Gates};
+use super::decision::{DecisionExecutor, Gates, RandomChooser};
 use super::{Abort, Executor};
 use crate::attempt::Brains;
 
@@ -44,6 +44,10 @@ impl Brains for ConfiguredBrains {
                 Arc::new(DecisionExecutor::new(Arc::new(Keyless), Gates::default()))
             }
             ExecutorKind::Abort => Arc::new(Abort),
+            ExecutorKind::Random => {
+                let chooser = RandomChooser::new(rand::random());
+                Arc::new(DecisionExecutor::new(Arc::new(chooser), Gates::default()))
+            }
         })
     }
 

@@ -46,7 +46,7 @@ fn what_one_run_records_the_next_replays_with_no_decision() {
 #[test]
 fn without_a_recording_an_aborting_executor_ends_the_run() {
     let project = Project::shop(&[]);
-    project.muster(&["run", "cart", "--tag", "goal", "--agents", "none"]).exits(2).says("--agents none");
+    project.muster(&["run", "cart", "--tag", "goal", "--agents", "none"]).exits(2).says("must replay everything");
 }
 
 #[test]
