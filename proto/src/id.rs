@@ -71,32 +71,9 @@ impl RunId {
     }
 }
 
-impl NodeId {
-    /// The node's name, the same after a restart: the id without its suffix (`-` and eight hex
-    /// digits). An id of another form is its own name.
-    pub fn name(&self) -> &str {
-        match self.0.rsplit_once('-') {
-            Some((name, suffix)) if suffix.len() == 8 && suffix.bytes().all(|b| b.is_ascii_hexdigit()) => name,
-            _ => &self.0,
-        }
-    }
-}
-
 impl BlobDigest {
     /// The name of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(crate::canonical::sha256_hex(bytes))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_keeps_its_name_when_it_starts_again() {
-        assert_eq!(NodeId::from("node-1-0af39b21").name(), "node-1");
-        assert_eq!(NodeId::from("node-1").name(), "node-1");
-        assert_eq!(NodeId::from("box").name(), "box");
     }
 }

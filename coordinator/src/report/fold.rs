@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_proto::id::{BlobDigest, NodeId};
+use muster_proto::id::BlobDigest;
 use muster_proto::outcome::Status;
 use muster_proto::step::{AttemptRecord, CacheMode, StepRecord, Usage, WriteState};
 use muster_proto::v1;
@@ -171,12 +171,8 @@ fn count_goal(row: &mut CacheRow, step: &StepRecord, node: &str) {
         CacheMode::Off => return,
         CacheMode::Replayed => {
             row.replayed += 1;
-            // By name: ids are new at every start of a node.
-            let name = |id: &str| NodeId::from(id).name().to_owned();
-            let other = cache
-                .recorded_by_node
-                .as_deref()
-                .is_some_and(|by| name(by) != name(node));
+            // Ids are new at every start, so another id is another process with an empty memory.
+            let other = cache.recorded_by_node.as_deref().is_some_and(|by| by != node);
             row.replayed_on_other_node += u64::from(other);
         }
         CacheMode::HandedOff => row.handed_off += 1,

@@ -193,7 +193,7 @@ impl<'a> Imports<'a, '_, '_> {
         }
         match (self.resolve)(literal.value.as_str()) {
             Ok(name) => {
-                literal.value = oxc::str::Str::from(&*self.allocator.alloc_str(&name));
+                literal.value = oxc::str::Str::from(self.allocator.alloc_str(&name));
                 literal.raw = None;
             }
             Err(message) => self.refused = Some((literal.span, message)),

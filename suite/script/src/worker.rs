@@ -50,8 +50,19 @@ pub fn worker_main() -> ! {
         .enable_all()
         .build()
         .map(|runtime| runtime.block_on(serve(tokio::io::stdin(), tokio::io::stdout())));
+    let code = match served {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => {
+            eprintln!("test worker: {error}");
+            1
+        }
+        Err(error) => {
+            eprintln!("test worker: no runtime: {error}");
+            1
+        }
+    };
     // Exits rather than returns: a read of standard input may still block its thread.
-    std::process::exit(i32::from(!matches!(served, Ok(Ok(())))));
+    std::process::exit(code);
 }
 
 /// Serves one request read from `reader`: collects files or runs a test. JavaScript runs on the

@@ -44,10 +44,11 @@ async function look(id, element, need, attempt) {
   return by ? { why: `covered by ${by}` } : point;
 }
 
-// The next frame, or a little later where frames are not drawn.
+// The next frame, or later where none is drawn. Not much sooner: between frames nothing moves, and
+// a busy machine may take its time for one.
 function frame() {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, 100);
+    const timer = setTimeout(resolve, 500);
     requestAnimationFrame(() => {
       clearTimeout(timer);
       resolve();
@@ -58,7 +59,7 @@ function frame() {
 // A checkbox that hides behind its label is touched there.
 function touchable(element) {
   if (element.tagName !== "INPUT" || !TOGGLES.has(element.type)) return element;
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   const hidden = !visible(element) || box.width <= 1 || box.height <= 1 || styleOf(element).pointerEvents === "none";
   const label = hidden ? [...element.labels].find((label) => visible(label)) : null;
   return label ?? element;
@@ -150,11 +151,12 @@ function disarm() {
   return { outcome, by };
 }
 
-function focus(id) {
+function giveFocus(id) {
   forget();
   const element = elementOf(id);
   if (!element) return { stale: true };
   element.focus({ preventScroll: true });
+  forget();
   if (focused() === element || contains(element, focused())) return {};
   return { why: "it does not take the focus" };
 }
@@ -169,7 +171,7 @@ function scroll(id) {
 
 // Focuses a field and selects all of it, so that what is typed replaces it.
 function select(id) {
-  const outcome = focus(id);
+  const outcome = giveFocus(id);
   if (outcome.stale || outcome.why) return outcome;
   const element = elementOf(id);
   if (fillKind(element) === "content") {

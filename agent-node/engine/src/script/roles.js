@@ -51,6 +51,12 @@ const GLOBAL_ARIA = [
 ];
 
 function roleOf(element) {
+  let known = roles.get(element);
+  if (known === undefined) roles.set(element, (known = computeRole(element)));
+  return known;
+}
+
+function computeRole(element) {
   const explicit = authorRole(element);
   if (explicit === null) return nativeRole(element);
   if (explicit !== "none") return explicit;

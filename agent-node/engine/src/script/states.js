@@ -45,9 +45,16 @@ function expandedOf(element) {
 }
 
 function disabled(element) {
-  if (element.matches(":disabled")) return true;
-  for (let at = element; at; at = parentOf(at)) if (at.getAttribute("aria-disabled") === "true") return true;
-  return false;
+  return element.matches(":disabled") || belowDisabled(element);
+}
+
+function belowDisabled(element) {
+  let known = disabling.get(element);
+  if (known === undefined) {
+    const parent = parentOf(element);
+    disabling.set(element, (known = element.getAttribute("aria-disabled") === "true" || (!!parent && belowDisabled(parent))));
+  }
+  return known;
 }
 
 function readonly(element) {
@@ -81,12 +88,15 @@ function valueOf(element, role) {
   return FIELD_ROLES.has(role) ? textOf(element) : null;
 }
 
-// Whether a generic element takes clicks: it says so by handler, tab stop or pointer.
+// Whether an element takes clicks though its role doesn't say so: by handler, tab stop, pointer, or
+// as the visible part of a control that is not rendered.
 function clickable(element) {
-  if (element.hasAttribute("onclick") || element.isContentEditable && hostOfEditing(element)) return element.tagName !== "BODY" && element.tagName !== "HTML";
-  if (element.tabIndex >= 0 && element.hasAttribute("tabindex")) return element.tagName !== "BODY";
+  if (element.tagName === "BODY" || element.tagName === "HTML") return false;
+  if (element.hasAttribute("onclick") || hostOfEditing(element)) return true;
+  if (element.tabIndex >= 0 && element.hasAttribute("tabindex")) return true;
+  if (element.tagName === "LABEL" && element.control) return !rendered(element.control) && !element.control.disabled;
   if (styleOf(element).cursor !== "pointer") return false;
+  // Only where the pointer zone begins.
   const parent = parentOf(element);
-  if (!parent || styleOf(parent).cursor === "pointer") return false;
-  return !(element.tagName === "LABEL" && element.control && rendered(element.control)) && visible(element);
+  return !!parent && styleOf(parent).cursor !== "pointer" && visible(element);
 }

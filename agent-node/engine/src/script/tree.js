@@ -1,15 +1,20 @@
 // The page as one tree: open shadow roots and their slots, and the documents of same-process
 // frames, stand in place. Styles are remembered for one call.
 
-let styles, rendering, hiding, offsets, texts, names;
+let styles, boxes, rendering, hiding, disabling, offsets, roles, shownTexts, texts, names, focus;
 
 function forget() {
   styles = new Map();
+  boxes = new Map();
   rendering = new Map();
   hiding = new Map();
+  disabling = new Map();
   offsets = new Map();
+  roles = new Map();
+  shownTexts = new Map();
   texts = new Map();
   names = new Map();
+  focus = undefined;
 }
 
 const SKIPPED = new Set([
@@ -79,6 +84,13 @@ function styleOf(element) {
   return style;
 }
 
+// Its box in its own document's viewport.
+function boxOf(element) {
+  let box = boxes.get(element);
+  if (!box) boxes.set(element, (box = element.getBoundingClientRect()));
+  return box;
+}
+
 // Has a box, or stands for its children (`display: contents`), or belongs to a select that has.
 function rendered(element) {
   let known = rendering.get(element);
@@ -124,7 +136,7 @@ function visible(element) {
     return [...childrenOf(element)].some((child) =>
       isElement(child) ? !skipped(child) && visible(child) : child.nodeType === 3 && child.data.trim() !== "");
   }
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   return box.width > 0 && box.height > 0;
 }
 
@@ -137,7 +149,7 @@ function offsetOf(view) {
       offset = { x: 0, y: 0 };
     } else {
       const outer = offsetOf(frame.ownerDocument.defaultView);
-      const box = frame.getBoundingClientRect();
+      const box = boxOf(frame);
       const style = styleOf(frame);
       offset = {
         x: outer.x + box.left + frame.clientLeft + parseFloat(style.paddingLeft),
@@ -150,7 +162,7 @@ function offsetOf(view) {
 }
 
 function rectOf(element) {
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   const offset = offsetOf(element.ownerDocument.defaultView);
   return { x: box.left + offset.x, y: box.top + offset.y, width: box.width, height: box.height };
 }
@@ -161,6 +173,11 @@ function inViewport(rect) {
 
 // The element that has the focus, through shadow roots and frames.
 function focused() {
+  if (focus === undefined) focus = findFocus();
+  return focus;
+}
+
+function findFocus() {
   let at = document.activeElement;
   for (;;) {
     const inner = at && (at.shadowRoot ? at.shadowRoot.activeElement : isFrame(at) ? documentIn(at)?.activeElement : null);
@@ -186,7 +203,13 @@ function everything() {
 // The element's text: what is rendered of it, or all of it if it isn't rendered itself.
 function textOf(element) {
   let text = texts.get(element);
-  if (text === undefined) texts.set(element, (text = fold(gather(element, rendered(element)))));
+  if (text === undefined) texts.set(element, (text = fold(rendered(element) ? shownText(element) : gather(element, false))));
+  return text;
+}
+
+function shownText(element) {
+  let text = shownTexts.get(element);
+  if (text === undefined) shownTexts.set(element, (text = gather(element, true)));
   return text;
 }
 
@@ -199,7 +222,7 @@ function gather(element, onlyRendered) {
     if (child.nodeType === 3) {
       if (!onlyRendered || styleOf(element).visibility === "visible") text += child.data;
     } else if (isElement(child) && !skipped(child) && (!onlyRendered || rendered(child))) {
-      const inner = gather(child, onlyRendered);
+      const inner = onlyRendered ? shownText(child) : gather(child, false);
       text += inline(child) ? inner : ` ${inner} `;
     }
   }

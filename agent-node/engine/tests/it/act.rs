@@ -52,7 +52,7 @@ async fn what_is_in_the_way_is_named_and_gets_no_event() {
 #[tokio::test]
 async fn disabled_hidden_and_moving_elements_are_refused_by_name() {
     let stage = Stage::showing(
-        "<style>@keyframes go { to { margin-left: 600px } } #c { animation: go 60s linear }</style>
+        "<style>@keyframes go { to { margin-left: 600px } } #c { animation: go 2s linear infinite alternate }</style>
          <button id=a disabled>A</button><button id=b>B</button><button id=c>C</button><input id=d readonly>
          <p><button id=e onclick='b.style.visibility = \"hidden\"'>E</button>",
     )

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_engine::{Chromium, EngineError, PageOptions};
+use tokio::io::AsyncReadExt as _;
 
 use crate::support::*;
 
@@ -88,23 +89,23 @@ async fn nothing_to_connect_to_is_said_at_once() {
 async fn dropping_a_page_disposes_its_context() {
     let browser = Browser::start();
     let chromium = Chromium::connect(&browser.address, SOON).await.unwrap();
-    let site = Site::new().await;
-    let address = site.serve(
-        "/",
-        Reply::html(
-            "<script>new WebSocket(location.href.replace('http', 'ws') + 'alive')</script>",
-        ),
-    );
     let page = chromium.open(PageOptions::default(), SOON).await.unwrap();
-    page.goto(&address, SOON).await.unwrap();
-    drop(page);
-    // A new page opens all the same, and the connection closes in order.
-    chromium
-        .open(PageOptions::default(), SOON)
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await
-        .unwrap()
-        .close()
-        .await;
+        .unwrap();
+    let site = Site::new().await;
+    let body = format!(
+        "<script>fetch('http://{}/', {{ mode: 'no-cors' }})</script>",
+        listener.local_addr().unwrap()
+    );
+    page.goto(&site.serve("/", Reply::html(body)), SOON)
+        .await
+        .unwrap();
+    let (mut request, _) = listener.accept().await.unwrap();
+    drop(page);
+    // The request that the page was making ends with it.
+    let ended = tokio::time::timeout(AT_ONCE, request.read_to_end(&mut Vec::new())).await;
+    ended.expect("the context is disposed").unwrap();
     chromium.close().await;
     assert_eq!(chromium.dead().await, "the connection was closed");
 }

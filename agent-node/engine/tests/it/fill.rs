@@ -1,5 +1,7 @@
 //! Filling fields and choosing options.
 
+use std::sync::{Arc, Mutex};
+
 use muster_engine::{EngineError, Gesture, Input};
 use muster_proto::secret::Secret;
 use muster_suite::op::OptionChoice;
@@ -194,4 +196,45 @@ async fn an_option_that_comes_late_is_waited_for() {
         .await
         .unwrap();
     assert_eq!(stage.node("a").await.value.as_deref(), Some("Late"));
+}
+
+/// Collects every word that anything says at any level.
+#[derive(Clone, Default)]
+struct Ears(Arc<Mutex<String>>);
+
+impl tracing::Subscriber for Ears {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        self.0.lock().unwrap().push_str(&format!("{span:?}"));
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        self.0.lock().unwrap().push_str(&format!("{values:?}"));
+    }
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        self.0.lock().unwrap().push_str(&format!("{event:?}"));
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn no_log_holds_what_is_typed() {
+    let ears = Ears::default();
+    let _listening = tracing::subscriber::set_default(ears.clone());
+    let stage = Stage::showing("<input id=a type=password>").await;
+    stage
+        .perform(
+            "a",
+            Gesture::Fill(Input::Secret(Secret::new("correct horse"))),
+        )
+        .await
+        .unwrap();
+    tracing::error!("heard");
+    let heard = ears.0.lock().unwrap().clone();
+    assert!(heard.contains("heard"));
+    assert!(!heard.contains("correct horse"));
 }

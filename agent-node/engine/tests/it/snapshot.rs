@@ -43,7 +43,8 @@ async fn boxes_that_act_like_buttons_are_clickable() {
          <div id=b onclick='1'>Handler</div>
          <div id=c tabindex=0>Tab stop</div>
          <div id=d>Plain</div>
-         <button id=e style='cursor: pointer'><span>Inside</span></button>",
+         <button id=e style='cursor: pointer'><span>Inside</span></button>
+         <input type=checkbox id=f style='display: none'><label for=f>Styled box</label>",
     )
     .await;
     let expected = [
@@ -52,6 +53,7 @@ async fn boxes_that_act_like_buttons_are_clickable() {
         " text=\"Tab stop\" clickable",
         " text=\"Plain\"",
         "button \"Inside\"",
+        " text=\"Styled box\" clickable",
     ];
     assert_eq!(stage.outline().await, expected);
 }

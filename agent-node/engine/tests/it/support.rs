@@ -203,9 +203,10 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
     }
-    // The browser may have gone away.
-    let _ = socket.write_all(format!("{head}\r\n").as_bytes()).await;
-    let _ = socket.write_all(&reply.body).await;
+    // One write, so that nothing waits for an acknowledgement; the browser may have gone away.
+    let _ = socket
+        .write_all(&[head.as_bytes(), b"\r\n", &reply.body].concat())
+        .await;
 }
 
 /// A page of the shared browser, with a server beside it.

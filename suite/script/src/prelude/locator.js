@@ -18,6 +18,9 @@ const ROLES = new Set(
 const STATES = ['checked', 'disabled', 'selected', 'expanded', 'pressed'];
 
 const LATER = {
+  locator: 'tests find elements as people do: by role, label, text, placeholder or test id',
+  getByAltText: "use getByRole('image', name)",
+  getByTitle: null,
   getByDisplayValue: 'find the field by its label and check its value',
   doubleTap: null,
   dblclick: null,

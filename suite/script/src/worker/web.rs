@@ -58,9 +58,18 @@ fn set(href: &str, part: &str, value: &str) -> Option<String> {
         "host" => quirks::set_host,
         "hostname" => quirks::set_hostname,
         "port" => quirks::set_port,
-        "pathname" => |url, value| Ok(quirks::set_pathname(url, value)),
-        "search" => |url, value| Ok(quirks::set_search(url, value)),
-        "hash" => |url, value| Ok(quirks::set_hash(url, value)),
+        "pathname" => |url, value| {
+            quirks::set_pathname(url, value);
+            Ok(())
+        },
+        "search" => |url, value| {
+            quirks::set_search(url, value);
+            Ok(())
+        },
+        "hash" => |url, value| {
+            quirks::set_hash(url, value);
+            Ok(())
+        },
         _ => return None,
     };
     // The interface ignores values that don't fit.

@@ -110,8 +110,8 @@ async fn a_file_that_does_not_load_says_why_and_where() {
             Err(problem) => problem,
             Ok(packed) => {
                 let limits = Limits {
-                    slice_ms: 200,
-                    memory_bytes: 32 * 1024 * 1024,
+                    slice_ms: 1_500,
+                    memory_bytes: 16 * 1024 * 1024,
                     ..limits()
                 };
                 collect(&packed, limits)

@@ -99,7 +99,7 @@ pub(crate) const FILE: &str = "tests/a.e2e.ts";
 
 pub(crate) fn limits() -> Limits {
     Limits {
-        slice_ms: 2_000,
+        slice_ms: 20_000,
         ..Limits::default()
     }
 }
@@ -113,14 +113,16 @@ pub(crate) async fn collect(packed: &Packed, limits: Limits) -> CollectedFile {
     }
 }
 
+/// A parent's answer to a step; none = never.
+type Answer = Box<dyn FnMut(&Op) -> Option<CallResult>>;
+
 /// How the parent answers.
 pub(crate) struct Parent {
     pub(crate) limits: Limits,
     pub(crate) secrets: Vec<String>,
     pub(crate) seed: u64,
     pub(crate) cleanup_timeout_ms: u64,
-    /// The answer to a step; none = never.
-    pub(crate) answer: Box<dyn FnMut(&Op) -> Option<CallResult>>,
+    pub(crate) answer: Answer,
     /// Abandons the body once this many steps were asked for.
     pub(crate) abandon_after: Option<usize>,
 }
