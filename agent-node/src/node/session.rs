@@ -4,13 +4,14 @@
 //! their leases back → close the runner → wait for results to be acknowledged → leave. Every
 //! stage has an end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+mod stream;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_proto::v1;
 use muster_proto::v1::coordinator_message::Message as Heard;
-use muster_proto::v1::node_message::Message as Said;
 use muster_proto::v1::result_ack::Verdict;
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinSet};
@@ -20,10 +21,10 @@ use tracing::Instrument;
 
 use super::config::NodeError;
 use super::leases::{Leases, Terms, Token};
-use super::link::{LinkEvent, OUTBOUND, Outbound};
+use super::link::LinkEvent;
 use super::slot::{Granted, Slot, root_span};
-use super::words;
 use crate::attempt::News;
+use stream::Stream;
 
 /// News that wait for the loop.
 pub(super) const NEWS: usize = 256;
@@ -70,17 +71,6 @@ struct Running {
     token: Token,
     try_: u32,
     cancel: CancellationToken,
-}
-
-struct Stream {
-    out: Outbound,
-    welcomed: bool,
-    /// When the coordinator was last heard.
-    heard: Instant,
-    /// When the next beat is due.
-    beat: Instant,
-    /// Results that went out on this stream.
-    sent: BTreeSet<Token>,
 }
 
 /// Where a node is between its start and its end.
@@ -156,11 +146,7 @@ impl Session {
                 Some(until)
             }
         };
-        let beat = self
-            .stream
-            .as_ref()
-            .filter(|stream| stream.welcomed)
-            .map(|stream| stream.beat);
+        let beat = self.stream.as_ref().and_then(Stream::beat_due);
         [stage, beat, self.leases.next_fence()]
             .into_iter()
             .flatten()
@@ -254,15 +240,7 @@ impl Session {
                     held: self.leases.tokens(),
                     ..self.facts.hello.clone()
                 };
-                let now = Instant::now();
-                let stream = self.stream.insert(Stream {
-                    out,
-                    welcomed: false,
-                    heard: now,
-                    beat: now,
-                    sent: BTreeSet::new(),
-                });
-                stream.say(Said::Hello(hello));
+                self.stream = Some(Stream::open(out, hello, Instant::now()));
             }
             LinkEvent::Closed => self.stream = None,
             LinkEvent::Refused(problem) => {
@@ -275,7 +253,7 @@ impl Session {
             }
             LinkEvent::Message(message) => {
                 if let Some(stream) = &mut self.stream {
-                    stream.heard = Instant::now();
+                    stream.heard(Instant::now());
                 }
                 self.obey(*message);
             }
@@ -324,8 +302,7 @@ impl Session {
             "they no longer held when the stream was opened again",
         );
         if let Some(stream) = &mut self.stream {
-            stream.welcomed = true;
-            stream.beat = Instant::now();
+            stream.welcomed(Instant::now());
         }
         if self.stage != Stage::Working {
             self.say_drain(&[]);
@@ -437,7 +414,9 @@ impl Session {
                     self.send_results();
                 }
                 _ => {
-                    tracing::debug!(token = %running.token, "an attempt ended that nobody waits for")
+                    // If its lease still holds, the attempt broke beyond a result: let it expire.
+                    self.leases.remove(&running.token);
+                    tracing::debug!(token = %running.token, "an attempt ended without a result");
                 }
             }
         }
@@ -449,85 +428,47 @@ impl Session {
     // Our words.
 
     fn beat(&mut self, now: Instant) {
-        let Some(terms) = self.terms else { return };
-        let Some(stream) = self
-            .stream
-            .as_mut()
-            .filter(|stream| stream.welcomed && stream.beat <= now)
-        else {
+        let (Some(stream), Some(terms)) = (&mut self.stream, self.terms) else {
             return;
         };
-        if now.saturating_duration_since(stream.heard) > terms.lease - terms.margin {
-            tracing::warn!("the coordinator is silent: dialling again");
-            stream.out.hang_up.cancel();
-            self.stream = None;
+        if stream.beat_due().is_none_or(|due| due > now) {
             return;
         }
-        stream.beat = now + terms.beat;
-        // A beat that finds the queue full is lost; the next one says the same.
-        stream.say(Said::Beat(self.leases.beat(now)));
+        if stream.silent(terms, now) {
+            tracing::warn!("the coordinator is silent: dialling again");
+            if let Some(stream) = self.stream.take() {
+                stream.hang_up();
+            }
+            return;
+        }
+        stream.beat(self.leases.beat(now), now + terms.beat);
         self.send_results();
     }
 
-    /// Sends what did not go out on this stream yet; what finds the queue full goes with the next
-    /// beat.
+    /// Sends what did not go out on this stream yet.
     fn send_results(&mut self) {
-        let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else {
-            return;
-        };
-        for (token, result) in &self.results {
-            if !stream.sent.contains(token) {
-                let message = v1::Result {
-                    token: Some(token.into()),
-                    result: result.clone(),
-                };
-                if !stream.say(Said::Result(message)) {
+        if let Some(stream) = &mut self.stream {
+            for (token, result) in &self.results {
+                if !stream.result(token, result) {
                     return;
                 }
-                stream.sent.insert(token.clone());
             }
         }
     }
 
-    fn say_drain(&mut self, returned: &[Token]) {
-        if let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) {
-            stream.say(Said::Drain(v1::Drain {
-                returned: returned.iter().map(v1::LeaseToken::from).collect(),
-                reason: "the node is shutting down".to_owned(),
-            }));
+    fn say_drain(&self, returned: &[Token]) {
+        if let Some(stream) = &self.stream {
+            stream.drain(returned);
         }
     }
 
-    fn report(&mut self, token: &Token, news: News) {
-        let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) else {
-            return;
-        };
-        // News never crowd out beats and results.
-        if stream.out.messages.capacity() < OUTBOUND / 2 {
-            return;
-        }
-        let Some(running) = self
+    fn report(&self, token: &Token, news: News) {
+        let running = self
             .running
             .values()
-            .find(|running| running.token == *token)
-        else {
-            return;
-        };
-        stream.say(Said::Progress(v1::Progress {
-            unit_id: token.unit.clone(),
-            r#try: running.try_,
-            node_id: self.facts.hello.node_id.clone(),
-            what: Some(words::progress(news)),
-        }));
-    }
-}
-
-impl Stream {
-    /// False if the queue is full or the stream has ended.
-    fn say(&self, message: Said) -> bool {
-        let message = v1::NodeMessage {
-            message: Some(message),
-        };
-        self.out.messages.try_send(message).is_ok()
+            .find(|running| running.token == *token);
+        if let (Some(stream), Some(running)) = (&self.stream, running) {
+            stream.news(&self.facts.hello.node_id, token, running.try_, news);
+        }
     }
 }

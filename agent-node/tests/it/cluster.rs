@@ -52,7 +52,11 @@ impl Cluster {
         });
 
         let address = format!("unix:{}", socket.display());
-        let channel = Transport::from_shared(address).unwrap().connect().await.unwrap();
+        let channel = Transport::from_shared(address)
+            .unwrap()
+            .connect()
+            .await
+            .unwrap();
         let mut client = RunServiceClient::new(channel);
         let unit = |n| v1::Unit {
             unit_id: format!("unit-{n}"),
@@ -72,9 +76,19 @@ impl Cluster {
             units: (0..units).map(unit).collect(),
             options: Some(options),
         };
-        let request = v1::SubmitRequest { manifest: Some(manifest), idempotency_key: String::new() };
+        let request = v1::SubmitRequest {
+            manifest: Some(manifest),
+            idempotency_key: String::new(),
+        };
         let run = client.submit(request).await.unwrap().into_inner().run_id;
-        Self { socket, client, run, shutdown, serving, _folder: folder }
+        Self {
+            socket,
+            client,
+            run,
+            shutdown,
+            serving,
+            _folder: folder,
+        }
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -83,13 +97,21 @@ impl Cluster {
 
     /// The run's end, and for each unit how often it was committed and how many leases it lost.
     async fn ended(&mut self) -> (v1::Final, BTreeMap<String, (usize, u32)>) {
-        let request = v1::WatchRequest { run_id: self.run.clone(), after: None };
+        let request = v1::WatchRequest {
+            run_id: self.run.clone(),
+            after: None,
+        };
         let mut events = self.client.watch(request).await.unwrap().into_inner();
         let last = async { while events.message().await.unwrap().is_some() {} };
         soon("the run ends", last).await;
-        let request = v1::GetRunRequest { run_id: self.run.clone() };
+        let request = v1::GetRunRequest {
+            run_id: self.run.clone(),
+        };
         let run = self.client.get(request).await.unwrap().into_inner();
-        let units = run.units.into_iter().map(|unit| (unit.unit_id, (unit.attempts.len(), unit.lost)));
+        let units = run
+            .units
+            .into_iter()
+            .map(|unit| (unit.unit_id, (unit.attempts.len(), unit.lost)));
         (run.r#final.unwrap(), units.collect())
     }
 
@@ -113,7 +135,10 @@ fn willing(endpoint: Endpoint, slots: u32) -> Node {
 #[tokio::test]
 async fn two_nodes_share_a_run() {
     let mut cluster = Cluster::start(Duration::from_secs(30), 40).await;
-    let nodes = [willing(cluster.endpoint(), 2), willing(cluster.endpoint(), 2)];
+    let nodes = [
+        willing(cluster.endpoint(), 2),
+        willing(cluster.endpoint(), 2),
+    ];
     let (end, units) = cluster.ended().await;
     assert_eq!((end.verdict.as_str(), end.exit_code), ("passed", 0));
     assert_eq!(units.len(), 40);
@@ -136,8 +161,15 @@ async fn a_node_that_is_lost_with_its_leases_costs_no_unit_its_result() {
     let other = willing(cluster.endpoint(), 2);
     let (end, units) = cluster.ended().await;
     assert_eq!((end.verdict.as_str(), end.exit_code), ("passed", 0));
-    assert!(units.values().all(|(results, _)| *results == 1), "{units:?}");
-    assert_eq!(units.values().map(|(_, lost)| lost).sum::<u32>(), 2, "{units:?}");
+    assert!(
+        units.values().all(|(results, _)| *results == 1),
+        "{units:?}"
+    );
+    assert_eq!(
+        units.values().map(|(_, lost)| lost).sum::<u32>(),
+        2,
+        "{units:?}"
+    );
     other.shutdown.cancel();
     other.ended().await.unwrap();
     cluster.stop().await;
@@ -153,9 +185,15 @@ async fn a_node_that_leaves_gives_its_units_back_uncounted() {
     leaving.ended().await.unwrap();
 
     let other = willing(cluster.endpoint(), 2);
-    let ended = tokio::time::timeout(DEADLINE, cluster.ended()).await.unwrap();
+    let ended = tokio::time::timeout(DEADLINE, cluster.ended())
+        .await
+        .unwrap();
     assert_eq!(ended.0.verdict, "passed");
-    assert!(ended.1.values().all(|unit| *unit == (1, 0)), "{:?}", ended.1);
+    assert!(
+        ended.1.values().all(|unit| *unit == (1, 0)),
+        "{:?}",
+        ended.1
+    );
     other.shutdown.cancel();
     other.ended().await.unwrap();
     cluster.stop().await;

@@ -25,8 +25,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream, UnixListenerStream};
 use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+use tonic::service::interceptor::InterceptorLayer;
 use tonic::transport::Server;
+use tonic::transport::server::Router;
 use tonic::{Request, Response, Status, Streaming};
+use tower::layer::util::{Identity, Stack};
 
 use crate::soon;
 
@@ -125,7 +129,10 @@ impl Coordinator {
         let services = self.services();
         self.serve(async move {
             let incoming = UnixListenerStream::new(UnixListener::from_std(listener).unwrap());
-            services.serve_with_incoming(incoming).await.unwrap();
+            server(services)
+                .serve_with_incoming(incoming)
+                .await
+                .unwrap();
         });
     }
 
@@ -137,7 +144,10 @@ impl Coordinator {
         let services = self.services();
         self.serve(async move {
             let incoming = TcpListenerStream::new(TcpListener::from_std(listener).unwrap());
-            services.serve_with_incoming(incoming).await.unwrap();
+            server(services)
+                .serve_with_incoming(incoming)
+                .await
+                .unwrap();
         });
         address
     }
@@ -180,33 +190,30 @@ impl Coordinator {
         self.folder.path().join("socket")
     }
 
-    fn services(
-        &self,
-    ) -> tonic::transport::server::Router<
-        tower::layer::util::Stack<
-            tonic::service::interceptor::InterceptorLayer<
-                fn(Request<()>) -> Result<Request<()>, Status>,
-            >,
-            tower::layer::util::Identity,
-        >,
-    > {
-        let check: fn(Request<()>) -> Result<Request<()>, Status> = |request| {
-            let told = request.metadata().get("authorization");
-            match told.is_none_or(|told| told == &format!("Bearer {TOKEN}")) {
-                true => Ok(request),
-                false => Err(Status::unauthenticated("wrong token")),
-            }
+    fn services(&self) -> Routes {
+        let node = Service {
+            dialled: self.dialled.clone(),
         };
-        Server::builder()
-            .layer(tonic::service::interceptor::InterceptorLayer::new(check))
-            .add_service(NodeServiceServer::new(Service {
-                dialled: self.dialled.clone(),
-            }))
-            .add_service(BlobServiceServer::new(BlobServer::new(
-                self.blobs.clone() as Arc<dyn BlobStore>
-            )))
+        let blobs = BlobServer::new(self.blobs.clone() as Arc<dyn BlobStore>);
+        Routes::new(NodeServiceServer::new(node)).add_service(BlobServiceServer::new(blobs))
     }
 }
+
+/// A server whose callers give no token or the right one.
+fn server(services: Routes) -> Router<Stack<InterceptorLayer<Check>, Identity>> {
+    let check: Check = |request| {
+        let told = request.metadata().get("authorization");
+        match told.is_none_or(|told| told == &format!("Bearer {TOKEN}")) {
+            true => Ok(request),
+            false => Err(Status::unauthenticated("wrong token")),
+        }
+    };
+    Server::builder()
+        .layer(InterceptorLayer::new(check))
+        .add_routes(services)
+}
+
+type Check = fn(Request<()>) -> Result<Request<()>, Status>;
 
 impl Drop for Coordinator {
     fn drop(&mut self) {

@@ -91,7 +91,8 @@ async fn answer(
         None => authority.host().to_owned(),
     };
     let upstream = reach::connect(&host, port, &door.denied, door.connect).await;
-    let upstream = upstream.inspect_err(|error| tracing::info!(%error, "egress"))?;
+    let upstream =
+        upstream.inspect_err(|error| tracing::info!(%error, "a request went nowhere"))?;
     forward(request, &host_header, upstream, &door, place).await
 }
 
@@ -153,7 +154,7 @@ async fn tunnel(mut request: Request<Incoming>, door: &Door, place: Place) -> Re
             Response::new(empty())
         }
         Err(error) => {
-            tracing::info!(%error, "egress");
+            tracing::info!(%error, "a request went nowhere");
             says(error.status(), &error.to_string())
         }
     }
