@@ -9,7 +9,9 @@ const WHOLE = new Set(["listitem", "cell", "gridcell", "status", "alert", "toolt
 // Roles that say nothing without a name.
 const MUTE = new Set(["image", "rowgroup", "group"]);
 // Roles whose inner structure is presentational; only what can be acted on is told.
-const FLAT = new Set(["button", "checkbox", "image", "menuitemcheckbox", "menuitemradio", "meter", "option", "progressbar", "radio", "separator", "slider", "switch", "tab"]);
+const FLAT = new Set((
+  "button checkbox image menuitemcheckbox menuitemradio meter option progressbar radio separator slider switch tab"
+).split(" "));
 
 function snapshot() {
   const top = { children: [], text: "", pours: false, flat: false };
@@ -20,12 +22,13 @@ function snapshot() {
 }
 
 function visit(element, into) {
-  if (skipped(element) || !rendered(element) || element.getAttribute("aria-hidden") === "true" || element.hasAttribute("inert")) return;
+  if (skipped(element) || !rendered(element) || belowHidden(element)) return;
   const shown = styleOf(element).visibility === "visible";
   const role = shown ? roleOf(element) : "";
   const told = shown && worthTelling(element, role, into);
   if (told) {
-    const entry = { element, role, children: [], text: "", pours: NAMED_BY_CONTENT.has(role) || WHOLE.has(role) || !role, flat: FLAT.has(role) };
+    const pours = NAMED_BY_CONTENT.has(role) || WHOLE.has(role) || !role;
+    const entry = { element, role, children: [], text: "", pours, flat: FLAT.has(role) };
     if (!leaf(element)) descend(element, entry);
     const text = fold(entry.text);
     entry.text = NAMED_BY_CONTENT.has(role) && named(element).source === "content" ? "" : text;
