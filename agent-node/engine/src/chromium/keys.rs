@@ -70,12 +70,15 @@ impl Chord {
         };
         // The last `+` of `Control++` is the key itself.
         let (held, name) = match written.strip_suffix('+') {
-            Some("") => ("", "+"),
-            Some(rest) => (rest.strip_suffix('+').ok_or_else(bad)?, "+"),
-            None => written.rsplit_once('+').unwrap_or(("", written)),
+            Some("") => (None, "+"),
+            Some(rest) => (Some(rest.strip_suffix('+').ok_or_else(bad)?), "+"),
+            None => match written.rsplit_once('+') {
+                Some((held, name)) => (Some(held), name),
+                None => (None, written),
+            },
         };
         let mut modifiers = Vec::new();
-        for word in held.split('+').filter(|_| !held.is_empty()) {
+        for word in held.into_iter().flat_map(|held| held.split('+')) {
             let modifier = match word {
                 "Shift" => Modifier::Shift,
                 // The browsers that this engine drives run on Linux.

@@ -20,6 +20,8 @@ use crate::snapshot::{Node, NodeId};
 const DIALOGS: usize = 50;
 /// Characters of each that are kept.
 const DIALOG_LENGTH: usize = 2_000;
+/// Loader ids kept: a load that waits may be overtaken by this many redirections of the page's own.
+const LOADERS: usize = 16;
 /// Between two tries to reach a page that is just changing its document.
 const REACH_AGAIN: Duration = Duration::from_millis(10);
 /// Elements whose role and name are remembered, so that a stale id can say what it was.
@@ -78,7 +80,7 @@ impl Ids {
 }
 
 /// What the main frame has been through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Progress {
     /// New documents so far.
     pub(super) commits: u64,
@@ -86,6 +88,8 @@ pub(super) struct Progress {
     pub(super) moves: u64,
     /// The current document has fired its load event, or gave up loading.
     pub(super) loaded: bool,
+    /// Loader ids of the newest documents, oldest first.
+    pub(super) loaders: VecDeque<String>,
 }
 
 /// The listener of a tab's events.
@@ -112,6 +116,10 @@ impl Listener for Watcher {
                 self.progress.send_modify(|progress| {
                     progress.commits += 1;
                     progress.loaded = restored;
+                    if progress.loaders.len() == LOADERS {
+                        progress.loaders.pop_front();
+                    }
+                    progress.loaders.push_back(text("/frame/loaderId").into());
                 });
             }
             "Page.navigatedWithinDocument" if is_main(text("/frameId")) => {

@@ -13,7 +13,6 @@ impl Tab {
     pub(super) async fn goto(&self, url: &str, deadline: Deadline) -> Result<(), EngineError> {
         let shown = without_credentials(url);
         let what = format!("loading {shown}");
-        let before = *self.progress().borrow();
         let failed = |reason: &str| EngineError::Navigation {
             url: shown.clone(),
             reason: reason.into(),
@@ -43,13 +42,12 @@ impl Tab {
         if reply.get("isDownload").and_then(Value::as_bool) == Some(true) {
             return Err(failed("it is a download"));
         }
-        if reply.get("loaderId").is_none() {
+        let Some(loader) = reply.get("loaderId").and_then(Value::as_str) else {
             return Ok(());
-        }
-        self.arrive(deadline, &what, move |now| {
-            now.commits > before.commits && now.loaded
-        })
-        .await
+        };
+        // Its own document must have come; the page may have gone on to another since.
+        let arrived = |now: &Progress| now.loaded && now.loaders.iter().any(|seen| seen == loader);
+        self.arrive(deadline, &what, arrived).await
     }
 
     /// Moves in history and waits likewise.
@@ -58,14 +56,18 @@ impl Tab {
         travel: Travel,
         deadline: Deadline,
     ) -> Result<(), EngineError> {
-        let before = *self.progress().borrow();
+        let (commits, moves) = {
+            let progress = self.progress();
+            let before = progress.borrow();
+            (before.commits, before.moves)
+        };
         let (step, what) = match travel {
             Travel::Reload => {
                 self.explained("Page.reload", json!({}), deadline, "reloading")
                     .await?;
                 return self
                     .arrive(deadline, "reloading", move |now| {
-                        now.commits > before.commits && now.loaded
+                        now.commits > commits && now.loaded
                     })
                     .await;
             }
@@ -99,7 +101,7 @@ impl Tab {
         )
         .await?;
         self.arrive(deadline, what, move |now| {
-            now.moves > before.moves || (now.commits > before.commits && now.loaded)
+            now.moves > moves || (now.commits > commits && now.loaded)
         })
         .await
     }

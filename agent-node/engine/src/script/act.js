@@ -72,8 +72,9 @@ function pointOf(element) {
   for (const box of element.getClientRects()) {
     const left = Math.max(0, box.left + offset.x), right = Math.min(innerWidth, box.right + offset.x);
     const top = Math.max(0, box.top + offset.y), bottom = Math.min(innerHeight, box.bottom + offset.y);
+    if (right <= left || bottom <= top) continue;
     const area = (right - left) * (bottom - top);
-    if (right > left && bottom > top && (!best || area > best.area)) best = { area, x: (left + right) / 2, y: (top + bottom) / 2 };
+    if (!best || area > best.area) best = { area, x: (left + right) / 2, y: (top + bottom) / 2 };
   }
   return best && { x: best.x, y: best.y };
 }
@@ -191,7 +192,12 @@ function read(id) {
   const element = elementOf(id);
   if (!element) return { stale: true };
   const role = roleOf(element);
-  return { kind: fillKind(element), value: valueOf(element, role), checked: checkedOf(element, role) ?? null, toggle: element.type === "radio" || role === "radio" || role === "menuitemradio" ? "radio" : "box" };
+  return {
+    kind: fillKind(element),
+    value: valueOf(element, role),
+    checked: checkedOf(element, role) ?? null,
+    toggle: element.type === "radio" || /radio$/.test(role) ? "radio" : "box",
+  };
 }
 
 // Sets the value of a date, time, range or colour input as its widget would.
@@ -202,7 +208,8 @@ function assign(id, value) {
   const before = element.value;
   element.focus({ preventScroll: true });
   element.value = value;
-  if (element.value !== value && !(element.type === "range" && Number(element.value) === Number(value)) && !(element.type === "color" && element.value === value.toLowerCase())) {
+  const same = element.type === "range" ? Number(element.value) === Number(value) : element.value === value.toLowerCase();
+  if (element.value !== value && !same) {
     element.value = before;
     return { why: `its type ${element.type} does not take that value` };
   }
@@ -250,7 +257,9 @@ function option(element, choice) {
     const offered = options.slice(0, 8).map((option) => JSON.stringify(optionLabel(option))).join(", ");
     return { why: `it has no option with ${choice.by} ${JSON.stringify(choice[choice.by])} (${offered})` };
   }
-  if (wanted.disabled || wanted.parentElement.disabled) return { why: `its option ${JSON.stringify(optionLabel(wanted))} is disabled` };
+  if (wanted.disabled || wanted.parentElement.disabled) {
+    return { why: `its option ${JSON.stringify(optionLabel(wanted))} is disabled` };
+  }
   return { wanted };
 }
 

@@ -60,7 +60,9 @@ function predicate(step) {
   switch (step.by) {
     case "role": {
       const named = matcher(step.name);
-      return (element) => roleOf(element) === step.role && !unexposed(element) && agrees(element, step) && (!step.name || named(nameOf(element)));
+      return (element) =>
+        roleOf(element) === step.role && !unexposed(element) && agrees(element, step)
+        && (!step.name || named(nameOf(element)));
     }
     case "label": {
       const labelled = matcher(step.text);
@@ -90,5 +92,7 @@ function agrees(element, step) {
   if (!want) return true;
   if (want.level !== undefined && levelOf(element, step.role) !== want.level) return false;
   const states = statesOf(element, step.role);
-  return ["checked", "disabled", "selected", "expanded", "pressed"].every((state) => want[state] === undefined || (states[state] ?? false) === want[state]);
+  // A state that the element doesn't have counts as off.
+  const same = (state) => want[state] === undefined || (states[state] ?? false) === want[state];
+  return ["checked", "disabled", "selected", "expanded", "pressed"].every(same);
 }

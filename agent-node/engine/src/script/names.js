@@ -38,7 +38,8 @@ function descriptionOf(element) {
 
 // Whether the author named it by attribute.
 function authorName(element) {
-  return (element.getAttribute("aria-label") || "").trim() !== "" || references(element, element.getAttribute("aria-labelledby")).length > 0;
+  if ((element.getAttribute("aria-label") || "").trim()) return true;
+  return references(element, element.getAttribute("aria-labelledby")).length > 0;
 }
 
 function references(element, ids) {
@@ -133,8 +134,9 @@ function embedded(element, role) {
 function chosen(element, role) {
   if (element.tagName === "SELECT") return [...element.selectedOptions].map(optionLabel).join(" ");
   if (element.tagName === "INPUT") return element.value;
-  const options = role === "listbox" ? [element] : [element, ...references(element, element.getAttribute("aria-owns")), ...references(element, element.getAttribute("aria-controls"))];
-  const selected = options.flatMap((list) => [...list.querySelectorAll('[aria-selected="true"]')]);
+  const elsewhere = role === "listbox" ? [] : ["aria-owns", "aria-controls"];
+  const lists = [element, ...elsewhere.flatMap((name) => references(element, element.getAttribute(name)))];
+  const selected = lists.flatMap((list) => [...list.querySelectorAll('[aria-selected="true"]')]);
   if (selected.length) return selected.map((option) => textOf(option)).join(" ");
   return role === "combobox" ? textOf(element) : "";
 }
@@ -153,7 +155,8 @@ function optionLabel(option) {
 function nativeName(element, role, walk, how) {
   const tag = element.tagName;
   if (element.labels && element.labels.length && !how.label) {
-    const parts = [...element.labels].map((label) => compute(label, { ...walk, visited: new Set(walk.visited) }, { label: true, unseen: unexposed(label) }));
+    const parts = [...element.labels].map((label) =>
+      compute(label, { ...walk, visited: new Set(walk.visited) }, { label: true, unseen: unexposed(label) }));
     if (parts.some((part) => fold(part))) {
       if (how.root) walk.source = "label element";
       return parts.join(" ");

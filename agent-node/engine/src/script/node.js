@@ -5,6 +5,7 @@ const TEXT_LENGTH = 512;
 const CONTENT_LENGTH = 100000;
 const OPTIONS = 255;
 const REMEMBERED = 20000;
+const NAMING = ["aria-label", "aria-labelledby", "title"];
 
 const ids = new WeakMap();
 const byId = new Map();
@@ -38,7 +39,7 @@ function attached(element) {
 
 function tell(element, role) {
   const node = { id: idOf(element), role, tag: element.tagName.toLowerCase() };
-  const name = role || element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby") || element.hasAttribute("title") || element.tagName === "LABEL" ? nameOf(element) : "";
+  const name = role || NAMING.some((attribute) => element.hasAttribute(attribute)) ? nameOf(element) : "";
   if (name) node.name = cap(name, NAME_LENGTH);
   const description = role || element.hasAttribute("aria-describedby") ? descriptionOf(element) : "";
   if (description) node.description = cap(description, NAME_LENGTH);
@@ -68,7 +69,12 @@ function tellFound(element, attribute) {
   const node = tell(element, role);
   const content = node.value === undefined ? textOf(element) : node.value;
   if (node.value === undefined && content && content !== node.name) node.text = cap(content, TEXT_LENGTH);
-  const found = { node, visible: visible(element), textContent: cap(fold(content), CONTENT_LENGTH), class: element.getAttribute("class") || "" };
+  const found = {
+    node,
+    visible: visible(element),
+    textContent: cap(fold(content), CONTENT_LENGTH),
+    class: element.getAttribute("class") || "",
+  };
   if (attribute !== null) {
     const value = element.getAttribute(attribute);
     if (value !== null) found.attribute = value;

@@ -4,12 +4,17 @@
 const MAX_NODES = 5000;
 const MAX_BYTES = 1 << 20;
 
+// Stands for what the script can't read, so that nobody takes the screen for whole.
+const SEALED = "(a frame of another origin)";
+
 // Their text is told whole, not as nodes of its own.
 const WHOLE = new Set(["listitem", "cell", "gridcell", "status", "alert", "tooltip", "progressbar", "meter"]);
 // Roles that say nothing without a name.
 const MUTE = new Set(["image", "rowgroup", "group"]);
 // Roles whose inner structure is presentational; only what can be acted on is told.
-const FLAT = new Set(["button", "checkbox", "image", "menuitemcheckbox", "menuitemradio", "meter", "option", "progressbar", "radio", "separator", "slider", "switch", "tab"]);
+const FLAT = new Set((
+  "button checkbox image menuitemcheckbox menuitemradio meter option progressbar radio separator slider switch tab"
+).split(" "));
 
 function snapshot() {
   const top = { children: [], text: "", pours: false, flat: false };
@@ -20,14 +25,15 @@ function snapshot() {
 }
 
 function visit(element, into) {
-  if (skipped(element) || !rendered(element) || element.getAttribute("aria-hidden") === "true" || element.hasAttribute("inert")) return;
+  if (skipped(element) || !rendered(element) || belowHidden(element)) return;
   const shown = styleOf(element).visibility === "visible";
   const role = shown ? roleOf(element) : "";
   const told = shown && worthTelling(element, role, into);
   if (told) {
-    const entry = { element, role, children: [], text: "", pours: NAMED_BY_CONTENT.has(role) || WHOLE.has(role) || !role, flat: FLAT.has(role) };
+    const pours = NAMED_BY_CONTENT.has(role) || WHOLE.has(role) || !role;
+    const entry = { element, role, children: [], text: "", pours, flat: FLAT.has(role) };
     if (!leaf(element)) descend(element, entry);
-    const text = fold(entry.text);
+    const text = isFrame(element) && !documentIn(element) ? SEALED : fold(entry.text);
     entry.text = NAMED_BY_CONTENT.has(role) && named(element).source === "content" ? "" : text;
     if (MUTE.has(role) && !entry.text && !keepMute(element)) into.children.push(...entry.children);
     else into.children.push(entry);
@@ -36,7 +42,9 @@ function visit(element, into) {
     return;
   }
   if (leaf(element)) return;
-  if (element.tagName === "BR") {
+  if (isFrame(element) && !documentIn(element)) {
+    if (shown && visible(element)) into.children.push({ element, role: "", children: [], text: SEALED });
+  } else if (element.tagName === "BR") {
     into.text += " ";
   } else if (namesAnother(element)) {
     descend(element, { children: into.children, text: "", pours: true, flat: into.flat });

@@ -2,7 +2,9 @@
 
 const FOLD = /[\s\u00A0]+/g;
 // Zero-width and bidirectional controls, soft hyphen. Joiners stay between letters that need them.
-const INVISIBLE = /[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]|(?<![^\x00-\x7F])[\u200C\u200D]|[\u200C\u200D](?![^\x00-\x7F])/g;
+const CONTROLS = "[\\u00AD\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u2064\\u2066-\\u2069\\uFEFF]";
+const LONE_JOINERS = "(?<![^\\x00-\\x7F])[\\u200C\\u200D]|[\\u200C\\u200D](?![^\\x00-\\x7F])";
+const INVISIBLE = new RegExp(`${CONTROLS}|${LONE_JOINERS}`, "g");
 
 function fold(text) {
   return text.replace(INVISIBLE, "").replace(FOLD, " ").trim();

@@ -93,6 +93,24 @@ async fn frames_and_shadow_roots_stand_in_place() {
 }
 
 #[tokio::test]
+async fn a_frame_of_another_origin_is_said_to_be_there() {
+    let stage = Stage::new().await;
+    let other = Site::new().await;
+    let inner = other.serve("/", Reply::html("<button>Pay</button>"));
+    stage
+        .show(&format!(
+            "<iframe src={inner}></iframe><iframe src={inner} hidden></iframe><iframe src={inner} title=Card></iframe><p>End</p>"
+        ))
+        .await;
+    let expected = [
+        " text=\"(a frame of another origin)\"",
+        " \"Card\" text=\"(a frame of another origin)\"",
+        " text=\"End\"",
+    ];
+    assert_eq!(stage.outline().await, expected);
+}
+
+#[tokio::test]
 async fn ids_live_as_long_as_their_element_and_never_come_back() {
     let stage = Stage::showing(
         "<div id=left><button id=a>A</button></div><div id=right></div><button id=b onclick='right.append(a)'>Move</button>
