@@ -28,9 +28,9 @@ pub struct Entry {
 pub struct EntryInfo {
     /// Its key.
     pub key: ReplayKey,
-    /// Its generation.
+    /// Its generation; 0 = it is damaged.
     pub generation: u64,
-    /// Size of the envelope, bytes.
+    /// Size of the envelope, bytes; 0 = unknown.
     pub size: u64,
 }
 
@@ -108,7 +108,8 @@ pub trait ReplayStore: Send + Sync {
         expected: u64,
         envelope: &[u8],
     ) -> Result<Swap, StoreError>;
-    /// Deletes if the current generation is `expected`. A later write continues the count.
+    /// Deletes if the current generation is `expected`, 0 for a damaged entry. A later write
+    /// continues the count.
     async fn delete_if(
         &self,
         namespace: &str,

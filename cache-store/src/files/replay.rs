@@ -127,14 +127,26 @@ impl Files {
     fn delete_if(&self, expected: u64) -> Result<Swap, StoreError> {
         let mut lock = self.lock()?;
         let current = self.current()?;
-        if current != expected || current == 0 {
+        if current != expected {
             return Ok(Swap::Conflict(current));
+        }
+        if current == 0 {
+            return self.remove_damaged();
         }
         // First the count, then the entry: a crash in between leaves the entry, whose own
         // generation is the one that counts.
         self.remember(&mut lock, current)?;
         fs::remove_file(&self.entry).map_err(|error| disk::unavailable(&self.entry, &error))?;
         Ok(Swap::Done(0))
+    }
+
+    /// Removes a file that has no generation of its own; the count in the lock file stands.
+    fn remove_damaged(&self) -> Result<Swap, StoreError> {
+        match fs::remove_file(&self.entry) {
+            Ok(()) => Ok(Swap::Done(0)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Swap::Conflict(0)),
+            Err(error) => Err(disk::unavailable(&self.entry, &error)),
+        }
     }
 
     fn lock(&self) -> Result<Flock<File>, StoreError> {
@@ -263,8 +275,14 @@ impl FileReplayStore {
         for key in keys {
             match self.files(namespace, &ReplayKey(key)).info() {
                 Ok(Some(info)) => entries.push(info),
-                // Gone since the directory was read, or unreadable: nothing that could be used.
-                Ok(None) | Err(StoreError::Damaged { .. }) => {}
+                // Gone since the directory was read.
+                Ok(None) => {}
+                // Told, so that it can be seen and removed.
+                Err(StoreError::Damaged { key, .. }) => entries.push(EntryInfo {
+                    key: ReplayKey(key),
+                    generation: 0,
+                    size: 0,
+                }),
                 Err(error) => return Err(error),
             }
         }
@@ -317,7 +335,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_damaged_entry_is_reported_skipped_by_listings_and_can_be_replaced() {
+    async fn a_damaged_entry_is_reported_listed_and_can_be_replaced_or_removed() {
         let dir = tempfile::tempdir().unwrap();
         let store = FileReplayStore::open(dir.path()).unwrap();
         let key = ReplayKey::from("aa");
@@ -325,7 +343,8 @@ mod tests {
         fs::write(dir.path().join("local/aa.entry"), b"{\"no\": \"header\"}").unwrap();
         let error = store.get("local", &key).await.unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-        assert_eq!(store.list("local", "", None).await.unwrap().entries, []);
+        let listed = store.list("local", "", None).await.unwrap().entries;
+        assert_eq!(listed.iter().map(|info| info.generation).collect::<Vec<_>>(), [0]);
         assert!(matches!(
             store.put_if("local", &key, 0, b"{}").await.unwrap(),
             Swap::Done(_)
@@ -334,6 +353,10 @@ mod tests {
             store.get("local", &key).await.unwrap().unwrap().envelope,
             b"{}"
         );
+        fs::write(dir.path().join("local/aa.entry"), b"again").unwrap();
+        assert_eq!(store.delete_if("local", &key, 0).await.unwrap(), Swap::Done(0));
+        assert_eq!(store.get("local", &key).await.unwrap(), None);
+        assert_eq!(store.delete_if("local", &key, 0).await.unwrap(), Swap::Conflict(0));
     }
 
     #[tokio::test]

@@ -40,10 +40,11 @@ impl Client {
                 .ok_or_else(|| Failure::new(ErrorCode::InvalidConfig, "the token file holds what can't be sent in a header"))?,
             None => Bearer::none(),
         };
-        Ok(Self {
-            runs: RunServiceClient::with_interceptor(channel.clone(), bearer.clone()).max_decoding_message_size(MAX_MESSAGE),
-            blobs: RemoteBlobStore::new(channel, bearer),
-        })
+        let runs = RunServiceClient::with_interceptor(channel.clone(), bearer.clone()).max_decoding_message_size(MAX_MESSAGE);
+        let mut client = Self { runs, blobs: RemoteBlobStore::new(channel, bearer) };
+        // A small call first, so that a wrong token is told as such.
+        client.runs.list(v1::ListRunsRequest { limit: 1 }).await.map_err(|status| refused("a call", &status))?;
+        Ok(client)
     }
 
     /// Uploads what isn't there, then submits.
@@ -156,6 +157,11 @@ impl Client {
 }
 
 fn refused(what: &str, status: &tonic::Status) -> Failure {
-    let problem = problem_of(status);
-    Failure::new(problem.code, format!("the coordinator did not take {what}: {}", problem.message))
+    let message = format!("the coordinator did not take {what}: {}", status.message());
+    match status.code() {
+        tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => {
+            Failure::new(ErrorCode::InvalidConfig, format!("{message}; name the coordinator's token file with --token-file"))
+        }
+        _ => Failure::new(problem_of(status).code, message),
+    }
 }

@@ -128,7 +128,7 @@ fn a_test_that_never_ends_is_stopped() {
     let project = Project::new(PLAIN);
     project.file(
         "tests/loop.e2e.ts",
-        "import { test } from 'muster';\ntest('waits', { timeout: 300 }, async () => { await new Promise(() => {}); });\n",
+        "import { test } from 'muster';\ntest('waits', { timeout: 300 }, async () => { await new Promise((done) => setTimeout(done, 600000)); });\n",
     );
     project.muster(&["run"]).exits(1).says("TEST_TIMEOUT");
 }
