@@ -41,8 +41,8 @@ impl Browser {
             "{BINARY} is missing: apt-get install chromium-headless-shell"
         );
         let profile = tempfile::tempdir().unwrap().keep();
-        // The profile also goes when the shell ends.
-        let script = "profile=$1; shift; \"$@\" </dev/null & child=$!; echo $child >\"$profile/pid\"; read -r _; kill -9 $child; wait $child; rm -rf \"$profile\"";
+        // The profile goes too, at the second try if a dying child still wrote into it.
+        let script = "profile=$1; shift; \"$@\" </dev/null & child=$!; echo $child >\"$profile/pid\"; read -r _; kill -9 $child; wait $child; rm -rf \"$profile\" || rm -rf \"$profile\"";
         let shell = std::process::Command::new("/bin/sh")
             .args(["-c", script, "sh"])
             .arg(&profile)
