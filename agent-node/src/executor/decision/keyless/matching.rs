@@ -12,6 +12,9 @@ const THRESHOLD: f64 = 0.45;
 /// Least distance to the second best.
 const MARGIN: f64 = 0.04;
 
+/// Taken off the score of a label that has the right words in another order; more than [`MARGIN`].
+const DISORDER: f64 = 0.08;
+
 /// What an element has to answer to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted<'a> {
@@ -274,6 +277,9 @@ fn score<'s, 'a>(
     } else if missing.is_empty() && own_words == wanted.required.len() {
         score += 0.05;
     }
+    if !in_order(label, &wanted.required) {
+        score -= DISORDER;
+    }
     if wanted.prefers.contains(&item.row.role.as_str()) {
         score += 0.06;
     }
@@ -293,6 +299,20 @@ fn score<'s, 'a>(
         missing,
         verb_missing: wanted.verb_required && verb.is_none(),
     }
+}
+
+/// Whether the words that a label shares with `wanted` stand in the same order: "low to high" is
+/// not "high to low".
+fn in_order(label: &Bag, wanted: &[String]) -> bool {
+    let shared = label
+        .words
+        .iter()
+        .map(|word| stem(word))
+        .filter(|stem| wanted.contains(stem));
+    let mut rest = wanted.iter();
+    shared
+        .into_iter()
+        .all(|stem| rest.any(|wanted| *wanted == stem))
 }
 
 /// How much of a label's meaning is explained, 0 to 1.
