@@ -167,6 +167,11 @@ impl AttemptHarness {
         Ok(value.clone())
     }
 
+    /// Whether the page is on its way to another.
+    pub(super) fn loading(&self) -> bool {
+        self.page.loading()
+    }
+
     /// The screen, redacted, with a revision of its own. While the page changes so fast that it
     /// can't be read, it is looked at again.
     pub async fn observe(&self, scope: &Scope) -> Result<Observation, PageError> {
