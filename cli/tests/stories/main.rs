@@ -6,3 +6,4 @@ mod fleet;
 mod house;
 mod replay;
 mod support;
+mod telemetry;
