@@ -36,7 +36,10 @@ async fn a_socket_file_that_nobody_listens_on_is_replaced() {
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
     drop(Listener::unix(&path).await.unwrap());
-    assert!(!path.exists(), "a listener that is never served leaves no file");
+    assert!(
+        !path.exists(),
+        "a listener that is never served leaves no file"
+    );
 }
 
 #[tokio::test]
