@@ -10,8 +10,9 @@ use muster_proto::outcome::Problem;
 use muster_providers::child::{Child, CommandLine, CommandSpec, Pipe, Supervisor};
 use muster_providers::http;
 use muster_suite::config::{App, AppCommand};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
@@ -22,7 +23,9 @@ use crate::project::Project;
 /// How often a starting app is asked whether it is ready.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// Last lines of an app's output that a failure shows.
+/// Bytes of an app's output that are kept.
+const KEPT: usize = 16 * 1024;
+/// Last lines of them that a failure shows.
 const TAIL: usize = 20;
 
 /// The apps of a run, by target.
@@ -181,32 +184,52 @@ fn environment(command: &AppCommand, url: &Url, env: &Env) -> BTreeMap<OsString,
         .collect()
 }
 
-/// The last lines of an app's output.
+/// The end of an app's output.
 #[derive(Clone, Default)]
-struct Tail(std::sync::Arc<std::sync::Mutex<std::collections::VecDeque<String>>>);
+struct Tail(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl Tail {
-    /// Reads until the stream ends, so that the app never blocks on a full pipe.
-    fn follow(&self, stream: impl AsyncRead + Send + Unpin + 'static) {
+    /// Reads until the stream ends, whatever bytes come, so that the app never meets a full or a
+    /// closed pipe.
+    fn follow(&self, mut stream: impl AsyncRead + Send + Unpin + 'static) -> JoinHandle<()> {
         let tail = self.clone();
         tokio::spawn(async move {
-            let mut lines = BufReader::new(stream).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
+            let mut chunk = [0; 4096];
+            while let Ok(read @ 1..) = stream.read(&mut chunk).await {
                 let mut kept = tail.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                if kept.len() == TAIL {
-                    kept.pop_front();
-                }
-                kept.push_back(line);
+                kept.extend_from_slice(&chunk[..read]);
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
             }
-        });
+        })
     }
 
     fn render(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.is_empty() {
+        let text = String::from_utf8_lossy(&kept);
+        let lines: Vec<&str> = text.lines().collect();
+        if lines.is_empty() {
             return "; it printed nothing".to_owned();
         }
-        let lines: Vec<String> = kept.iter().map(|line| format!("\n    {line}")).collect();
+        let last = &lines[lines.len().saturating_sub(TAIL)..];
+        let lines: Vec<String> = last.iter().map(|line| format!("\n    {line}")).collect();
         format!("; it printed:{}", lines.concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn output_that_is_no_text_is_read_on_and_bounded() {
+        let tail = Tail::default();
+        let mut output = b"caf\xe9\n".to_vec();
+        output.extend(vec![b'x'; 2 * KEPT]);
+        output.extend(b"\ncaf\xe9\nready\n");
+        tail.follow(std::io::Cursor::new(output)).await.unwrap();
+        let said = tail.render();
+        assert!(said.ends_with("x\n    caf\u{fffd}\n    ready"), "{said}");
+        assert!(tail.0.lock().unwrap().len() <= KEPT);
     }
 }

@@ -1,6 +1,7 @@
 //! Addresses of coordinators: `unix:PATH` or `HOST:PORT`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use muster_proto::code::ErrorCode;
@@ -9,6 +10,10 @@ use tokio::net::UnixStream;
 use tonic::transport::{Channel, Uri};
 
 use crate::failure::Failure;
+
+/// How long connecting may take; how often a silent coordinator is asked whether it lives, and how
+/// long it may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where a coordinator is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +59,7 @@ impl Endpoint {
         let channel = match self {
             Self::Unix(path) => {
                 let path = path.clone();
-                tonic::transport::Endpoint::from_static("http://muster.invalid")
+                tuned(tonic::transport::Endpoint::from_static("http://muster.invalid"))
                     .connect_with_connector(tower::service_fn(move |_: Uri| {
                         let path = path.clone();
                         async move { UnixStream::connect(path).await.map(TokioIo::new) }
@@ -62,15 +67,18 @@ impl Endpoint {
                     .await
             }
             Self::Tcp(address) => {
-                tonic::transport::Endpoint::from_shared(format!("http://{address}"))
-                    .map_err(|error| unavailable(error.to_string()))?
-                    .connect_timeout(std::time::Duration::from_secs(10))
-                    .connect()
-                    .await
+                let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))
+                    .map_err(|error| unavailable(error.to_string()))?;
+                tuned(endpoint).connect().await
             }
         };
         channel.map_err(|error| unavailable(root_cause(&error)))
     }
+}
+
+/// A coordinator that is gone without a word is noticed: no call and no watch waits for ever.
+fn tuned(endpoint: tonic::transport::Endpoint) -> tonic::transport::Endpoint {
+    endpoint.connect_timeout(PATIENCE).http2_keep_alive_interval(PATIENCE).keep_alive_timeout(PATIENCE)
 }
 
 impl std::fmt::Display for Endpoint {

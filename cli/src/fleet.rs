@@ -11,7 +11,7 @@ use muster_cache_store::files::{FileBlobStore, FileReplayStore};
 use muster_coordinator::{Coordinator, CoordinatorConfig, Listener};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_providers::child::{CommandLine, Supervisor};
+use muster_providers::child::{CommandLine, Supervisor, TempFolder};
 use muster_suite::config::Browser;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -30,8 +30,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A coordinator and its nodes.
 pub(crate) struct Fleet {
     coordinator: Coordinator,
-    /// Holds the socket and the run's state; goes with the fleet.
-    folder: tempfile::TempDir,
+    /// Holds the socket and the run's state; goes with the fleet, also when that is killed.
+    folder: TempFolder,
+    supervisor: Supervisor,
     stop_nodes: CancellationToken,
     stop_serving: CancellationToken,
     nodes: Vec<JoinHandle<Result<(), NodeError>>>,
@@ -40,9 +41,10 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) async fn start(project: &Project, nodes: u32, slots: u32, env: &Env) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("muster-").tempdir().map_err(|error| {
-            Failure::new(ErrorCode::InternalError, format!("no temporary folder can be made: {error}; set TMPDIR to a writable folder"))
-        })?;
+        let supervisor = supervisor(env).await?;
+        let folder = supervisor
+            .temp_folder("muster-")
+            .map_err(|error| Failure::new(ErrorCode::InternalError, error.to_string()))?;
         let replay = FileReplayStore::open(project.cache_dir())
             .map_err(|error| Failure::new(ErrorCode::CacheUnavailable, error.to_string()))?;
         let blobs = FileBlobStore::open(folder.path().join("blobs"))
@@ -77,7 +79,7 @@ impl Fleet {
                 tokio::spawn(node::run(config, stop_nodes.clone()))
             })
             .collect();
-        Ok(Self { coordinator, folder, stop_nodes, stop_serving, nodes, serving })
+        Ok(Self { coordinator, folder, supervisor, stop_nodes, stop_serving, nodes, serving })
     }
 
     /// Where it listens.
@@ -102,10 +104,12 @@ impl Fleet {
         if let Err(problem) = self.coordinator.close().await {
             eprintln!("muster: {problem}");
         }
+        drop(self.folder);
+        self.supervisor.close().await;
     }
 }
 
-fn socket(folder: &tempfile::TempDir) -> PathBuf {
+fn socket(folder: &TempFolder) -> PathBuf {
     folder.path().join("coordinator.sock")
 }
 

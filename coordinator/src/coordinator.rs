@@ -120,14 +120,14 @@ impl Coordinator {
             .http2_keepalive_timeout(Some(KEEPALIVE));
         let closing = hang_up.clone();
         let signal = async move { closing.cancelled().await };
-        let (path, serving) = match listener {
-            Listener::Unix { socket, path } => {
+        let (file, mut serving) = match listener {
+            Listener::Unix { socket, file } => {
                 let server = server
                     .layer(Access::open(hang_up.clone()))
                     .add_routes(self.router());
                 let serving =
                     server.serve_with_incoming_shutdown(UnixListenerStream::new(socket), signal);
-                (Some(path), tokio::spawn(serving))
+                (Some(file), tokio::spawn(serving))
             }
             Listener::Tcp {
                 socket,
@@ -143,7 +143,6 @@ impl Coordinator {
                 )
             }
         };
-        let mut serving = serving;
         let ended = tokio::select! {
             ended = &mut serving => Some(ended),
             () = shutdown.cancelled() => None,
@@ -160,10 +159,7 @@ impl Coordinator {
                 }
             },
         };
-        if let Some(path) = path {
-            // Gone already if somebody cleaned up.
-            std::fs::remove_file(path).unwrap_or_default();
-        }
+        drop(file);
         let broke = |reason: String| {
             Problem::new(
                 ErrorCode::CoordinatorUnavailable,

@@ -167,8 +167,7 @@ impl Loop {
                 .first()
                 .and_then(|fact| fact.event.as_ref())
             {
-                self.spans
-                    .open(&run, &manifest.project_id, manifest.units.len());
+                self.spans.open(&run, manifest);
             }
             self.feeds.open(&run, head);
             self.generations.insert(run.clone(), unfinished.generation);
@@ -319,7 +318,6 @@ impl Loop {
             Err(error) => return Ok(Err(error)),
         }
         let run = RunId::generate();
-        let (project, units) = (manifest.project_id.clone(), manifest.units.len());
         let planned = Fact::Planned(v1::Planned {
             manifest: Some(manifest.clone()),
         });
@@ -330,7 +328,7 @@ impl Loop {
         if let Err(error) = self.runs.create(&run, key, first).await {
             return Ok(Err(error));
         }
-        self.spans.open(&run, &project, units);
+        self.spans.open(&run, &manifest);
         self.feeds.open(&run, 1);
         self.generations.insert(run.clone(), 1);
         let submitted = Event::Submitted {
@@ -433,10 +431,22 @@ impl Loop {
 
     /// A node that doesn't read is dropped; it comes back with what it holds.
     fn send(&mut self, node: &NodeId, mut message: Message) {
-        if let Message::Welcome(welcome) = &mut message {
-            welcome.beat_ms = self.config.beat.as_millis() as u64;
-            welcome.lease_ms = self.config.lease.as_millis() as u64;
-            welcome.fence_margin_ms = self.config.fence_margin.as_millis() as u64;
+        match &mut message {
+            Message::Welcome(welcome) => {
+                welcome.beat_ms = self.config.beat.as_millis() as u64;
+                welcome.lease_ms = self.config.lease.as_millis() as u64;
+                welcome.fence_margin_ms = self.config.fence_margin.as_millis() as u64;
+            }
+            Message::Lease(lease) => {
+                let token = lease.token.clone().map(Token::from);
+                let traced =
+                    token.and_then(|token| self.spans.traceparent(&token.run, &token.unit));
+                lease.traceparent = traced.unwrap_or_default();
+            }
+            Message::BeatAck(_)
+            | Message::ResultAck(_)
+            | Message::Revoke(_)
+            | Message::Refused(_) => {}
         }
         let Some(session) = self.sessions.get(node) else {
             return;

@@ -19,7 +19,7 @@ mod spans;
 pub mod verdict;
 pub mod words;
 
-pub use api::listen::Listener;
+pub use api::listen::{Listener, SocketFile};
 pub use api::{MAX_MESSAGE, problem_of};
 pub use config::CoordinatorConfig;
 pub use coordinator::Coordinator;

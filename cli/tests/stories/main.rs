@@ -4,5 +4,7 @@
 mod bad_input;
 mod fleet;
 mod house;
+mod leftovers;
 mod replay;
 mod support;
+mod telemetry;

@@ -3,7 +3,7 @@
 use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use muster_proto::code::ErrorCode;
@@ -13,12 +13,12 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 /// A bound listener.
 pub enum Listener {
-    /// A socket file of mode 0600, removed when serving ends: its owner may call, nobody else.
+    /// A socket file of mode 0600, removed with the listener: its owner may call, nobody else.
     Unix {
         /// The socket.
         socket: UnixListener,
         /// Its file.
-        path: PathBuf,
+        file: SocketFile,
     },
     /// A loopback address, where every call needs the bearer token.
     Tcp {
@@ -32,11 +32,24 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Binds a socket file. A file that nobody listens on any more is replaced.
+    /// Binds a socket file. A socket that nobody listens on any more is replaced.
     ///
-    /// Fails with `LISTEN_REFUSED` if another process listens there or the file can't be made.
+    /// Fails with `LISTEN_REFUSED` if another process listens there, something else than a socket
+    /// is there, or the file can't be made or its path is too long to be dialled.
     pub async fn unix(path: impl Into<PathBuf>) -> Result<Self, Problem> {
         let path = path.into();
+        if let Err(error) = std::os::unix::net::SocketAddr::from_pathname(&path) {
+            return Err(refused(format!(
+                "{} can't be a socket's address: {error}; use a shorter path",
+                path.display()
+            )));
+        }
+        if std::fs::symlink_metadata(&path).is_ok_and(|there| !there.file_type().is_socket()) {
+            return Err(refused(format!(
+                "{} exists and is no socket; name a path that is free",
+                path.display()
+            )));
+        }
         if UnixStream::connect(&path).await.is_ok() {
             return Err(refused(format!(
                 "another process already listens on {}",
@@ -45,7 +58,8 @@ impl Listener {
         }
         let socket = bind_private(&path)
             .map_err(|error| refused(format!("can't listen on {}: {error}", path.display())))?;
-        Ok(Self::Unix { socket, path })
+        let file = SocketFile(path);
+        Ok(Self::Unix { socket, file })
     }
 
     /// Binds a loopback address; port 0 takes a free one, see [`Listener::address`].
@@ -90,6 +104,17 @@ impl Listener {
             Self::Unix { .. } => None,
             Self::Tcp { address, .. } => Some(*address),
         }
+    }
+}
+
+/// A socket's file; it goes with its listener.
+#[derive(Debug)]
+pub struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Gone already if somebody cleaned up.
+        std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }
 

@@ -56,7 +56,7 @@ fn record() -> AttemptRecord {
         skip_reason: None,
         steps: vec![
             goal(0, CacheMode::Replayed, Some("n2-00000001")),
-            goal(1, CacheMode::Replayed, Some("n1-00000001")),
+            goal(1, CacheMode::Replayed, Some("n1-00000002")),
             goal(2, CacheMode::HandedOff, Some("n2-00000001")),
             goal(3, CacheMode::Missed, None),
             goal(4, CacheMode::Off, None),

@@ -99,7 +99,8 @@ impl State {
                 namespace: self.settings.namespace.clone(),
                 generation: 0,
             }),
-            traceparent: options.traceparent,
+            // The sender's to fill in.
+            traceparent: String::new(),
         };
         if let Some(holder) = self.nodes.get_mut(&node) {
             holder.leases.insert((id.clone(), n));

@@ -51,6 +51,7 @@ impl State {
             offer,
             connected: true,
             draining: false,
+            silent: false,
             leases: leases.clone(),
         };
         self.nodes.insert(id.clone(), node);
@@ -143,6 +144,10 @@ impl State {
             let reason = if overrun {
                 "it outlived its test's timeout"
             } else {
+                let lease = self.runs[&run].leases.get(&n);
+                if let Some(node) = lease.and_then(|lease| self.nodes.get_mut(&lease.node)) {
+                    node.silent = true;
+                }
                 "its node sent no beat in time"
             };
             self.lose(&run, n, Loss::Counted, reason, out);
@@ -259,6 +264,7 @@ impl State {
             offer: Offer::default(),
             connected: false,
             draining: false,
+            silent: false,
             leases: BTreeSet::new(),
         };
         self.nodes

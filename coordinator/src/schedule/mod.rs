@@ -221,12 +221,15 @@ struct Node {
     offer: Offer,
     connected: bool,
     draining: bool,
+    /// A lease of its ran out for want of beats, and nothing was heard of it since. Its stream may
+    /// take a while longer to break.
+    silent: bool,
     leases: BTreeSet<(RunId, usize)>,
 }
 
 impl Node {
     fn takes_work(&self) -> bool {
-        self.connected && !self.draining
+        self.connected && !self.draining && !self.silent
     }
 
     fn free(&self) -> usize {
@@ -285,6 +288,11 @@ impl State {
     pub fn step(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
         let out = &mut effects;
+        if let Event::Beat { node, .. } | Event::Result { node, .. } = &event
+            && let Some(node) = self.nodes.get_mut(node)
+        {
+            node.silent = false;
+        }
         match event {
             Event::Submitted {
                 run,

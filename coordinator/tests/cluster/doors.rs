@@ -32,9 +32,36 @@ async fn a_unix_socket_is_its_owners_alone_and_taken_once() {
 async fn a_socket_file_that_nobody_listens_on_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sock");
-    drop(Listener::unix(&path).await.unwrap());
+    // As a kill leaves it.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    Listener::unix(&path).await.unwrap();
+    drop(Listener::unix(&path).await.unwrap());
+    assert!(
+        !path.exists(),
+        "a listener that is never served leaves no file"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_socket_is_never_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("notes.txt");
+    std::fs::write(&path, "mine").unwrap();
+    let problem = Listener::unix(&path).await.err().unwrap();
+    assert_eq!(problem.code, ErrorCode::ListenRefused);
+    assert!(problem.message.contains("is no socket"), "{problem}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[tokio::test]
+async fn a_path_that_nobody_could_dial_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let problem = Listener::unix(dir.path().join("s".repeat(120)))
+        .await
+        .err()
+        .unwrap();
+    assert_eq!(problem.code, ErrorCode::ListenRefused);
+    assert!(problem.message.contains("shorter path"), "{problem}");
 }
 
 #[tokio::test]

@@ -63,15 +63,39 @@ async fn a_silent_node_loses_its_unit_and_its_late_result_is_fenced() {
     cluster.stop().await;
 }
 
+/// A node that is stopped or cut off, while its stream has yet to break.
+#[tokio::test]
+async fn a_silent_node_gets_no_more_work_until_it_is_heard() {
+    let cluster = Cluster::with_short_leases().await;
+    let mut node = cluster.node("silent").await;
+    let run = cluster.submit([unit("a"), unit("b")]).await;
+    node.lease().await;
+    cluster.watch(&run).await.until(expired).await;
+    let units = cluster.get(&run).await.units;
+    let states: Vec<_> = units.iter().map(|unit| unit.state.as_str()).collect();
+    assert_eq!(states, ["waiting", "waiting"]);
+    node.beat(1, &[]).await;
+    node.lease().await;
+    cluster.stop().await;
+}
+
+fn expired(event: &Event) -> Option<()> {
+    matches!(event, Event::Expired(_)).then_some(())
+}
+
 #[tokio::test]
 async fn a_unit_that_loses_every_node_ends() {
     let cluster = Cluster::with_short_leases().await;
     let mut node = cluster.node("n1").await;
     let run = cluster.submit([unit("a")]).await;
+    let mut watcher = cluster.watch(&run).await;
     for epoch in 1..=3 {
         assert_eq!(node.lease().await.token.unwrap().epoch, epoch);
+        watcher.until(expired).await;
+        // It lives and takes work again, but keeps losing this unit.
+        node.beat(epoch, &[]).await;
     }
-    let last = cluster.watch(&run).await.verdict().await;
+    let last = watcher.verdict().await;
     assert_eq!((last.exit_code, last.verdict.as_str()), (3, "error"));
     let view = cluster.get(&run).await.units[0].clone();
     assert_eq!(

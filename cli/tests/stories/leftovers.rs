@@ -1,0 +1,96 @@
+//! What is left of a run that ends before its time: nothing.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{Project, processes};
+
+/// Longest wait for something that other processes do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A run in the middle of its work, with a temporary folder of its own.
+struct Run {
+    process: Child,
+    said: BufReader<ChildStderr>,
+    temp: tempfile::TempDir,
+    _project: Project,
+}
+
+impl Run {
+    /// Starts the shop's suite and waits for its first result.
+    fn begun() -> Self {
+        let project = Project::shop(&[]);
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let mut command = project.command(&["run", "--nodes", "2", "--slots", "1"]);
+        command.env("TMPDIR", temp.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("muster starts");
+        let mut said = BufReader::new(process.stderr.take().expect("piped"));
+        let mut line = String::new();
+        while !line.contains("passed") {
+            line.clear();
+            assert!(said.read_line(&mut line).expect("readable") > 0, "the run ended before its first result");
+        }
+        assert!(!entries(temp.path()).is_empty(), "its state is in a temporary folder");
+        Self { process, said, temp, _project: project }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.process.id() as i32), signal).expect("it lives");
+    }
+
+    /// Its exit code; none = a signal ended it.
+    fn code(&mut self) -> Option<i32> {
+        std::io::copy(&mut self.said, &mut std::io::sink()).expect("readable");
+        self.process.wait().expect("it was ours").code()
+    }
+
+    /// Waits until no process and no file of the run is left.
+    #[track_caller]
+    fn leaves_nothing(&self) {
+        let marker = self.temp.path().display().to_string();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (left, files) = (processes(&marker), entries(self.temp.path()));
+            if left.is_empty() && files.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "left behind: {left:#?} {files:#?}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("readable");
+    entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_killed_run_leaves_no_folder_socket_or_process() {
+    let mut run = Run::begun();
+    run.signal(Signal::SIGKILL);
+    assert_eq!(run.code(), None);
+    run.leaves_nothing();
+}
+
+#[test]
+fn an_interrupted_run_ends_in_order_with_130() {
+    let mut run = Run::begun();
+    run.signal(Signal::SIGINT);
+    assert_eq!(run.code(), Some(130));
+    run.leaves_nothing();
+}
+
+#[test]
+fn a_second_signal_leaves_at_once_and_still_leaves_nothing() {
+    let mut run = Run::begun();
+    run.signal(Signal::SIGTERM);
+    run.signal(Signal::SIGINT);
+    assert_eq!(run.code(), Some(130));
+    run.leaves_nothing();
+}
