@@ -227,7 +227,16 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         .await;
     drop(worker);
 
-    let (status, problem, skip_reason, secondary) = conclude(end, clock.test);
+    let (mut status, mut problem, skip_reason, mut secondary) = conclude(end, clock.test);
+    if let Some(died) = attempt
+        .died
+        .take()
+        .filter(|_| status != Status::Interrupted)
+    {
+        status = Status::Failed;
+        let said = problem.replace(died.clone());
+        secondary.splice(0..0, said.filter(|said| said.code != died.code));
+    }
     let problem = problem.map(|problem| harness.redacted(problem));
     let screen_at_failure = match status {
         Status::Failed | Status::TimedOut if attempt.opened => last_look(&harness, &cancel).await,

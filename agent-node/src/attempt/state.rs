@@ -42,6 +42,8 @@ pub(super) struct Attempt {
     pub(super) goals: Vec<Goal>,
     pub(super) usage: Usage,
     pub(super) stop_run: bool,
+    /// The browser died in a step of a test that had not failed. Whatever the test made of that, it has no verdict on the product.
+    pub(super) died: Option<Problem>,
     /// The app, or another address, was opened.
     pub(super) opened: bool,
     /// How often each goal was called.
@@ -83,6 +85,7 @@ impl Attempt {
             goals: Vec::new(),
             usage: Usage::default(),
             stop_run: false,
+            died: None,
             opened: false,
             calls: BTreeMap::new(),
         }
@@ -133,6 +136,10 @@ impl Attempt {
                     place,
                     ..failure.problem
                 });
+                // A product failure before it stands.
+                if counts && problem.code == ErrorCode::BrowserCrashed {
+                    self.died.get_or_insert_with(|| problem.clone());
+                }
                 self.steps
                     .end(&begun, status, Some(problem.clone()), served.agent);
                 CallResult::Failed { problem, blocked }

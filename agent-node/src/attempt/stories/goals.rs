@@ -562,3 +562,27 @@ async fn a_check_after_the_tests_time_verifies_nothing() {
         .await;
     assert_eq!(intents(&output), [Intent::Unconfirmed]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_executor_whose_step_is_over_cannot_pass_it() {
+    let stubborn: Plan = Arc::new(|context| {
+        Box::pin(async move {
+            let screen = context.harness.observe().await?;
+            for _ in 0..2 {
+                let tap = Action::Tap {
+                    target: screen.nodes()[0].id,
+                };
+                let _ = context.harness.perform(tap).await;
+            }
+            passed("fine")
+        })
+    });
+    let mut call = goal("ask for help");
+    call.max_steps = Some(1);
+    let output = Story::of(shop())
+        .plan(stubborn)
+        .test(vec![open(), Op::AgentAct(call)])
+        .await;
+    assert_eq!(code(&output), ErrorCode::StepBudgetExhausted);
+    assert_eq!(output.record.steps[1].status, StepStatus::Blocked);
+}

@@ -310,3 +310,33 @@ async fn what_the_body_left_under_way_ends_with_it() {
         muster_proto::step::StepStatus::Cancelled
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_test_that_shrugs_off_a_dead_browser_has_no_verdict() {
+    for outcome in [
+        TestOutcome::Passed {},
+        TestOutcome::Failed {
+            problem: Problem::new(ErrorCode::AssertionFailed, "the reading did not come"),
+        },
+    ] {
+        let story = Story::of(shop());
+        story
+            .page
+            .fail_next(muster_engine::EngineError::Dead("killed".to_owned()));
+        let failed = matches!(outcome, TestOutcome::Failed { .. });
+        let (output, ()) = story
+            .run(|mut worker| async move {
+                worker.next().await;
+                worker.call(open()).await;
+                let tapped = worker.call(tap("Pay now")).await;
+                assert!(matches!(tapped, CallResult::Failed { .. }));
+                worker.done(outcome).await;
+            })
+            .await;
+        assert_eq!(
+            (output.status, code(&output)),
+            (Status::Failed, ErrorCode::BrowserCrashed)
+        );
+        assert_eq!(output.record.secondary.len(), usize::from(failed));
+    }
+}
