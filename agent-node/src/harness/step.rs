@@ -221,6 +221,13 @@ impl<'a> StepHarness<'a> {
             PageError::Engine(error @ EngineError::MayHaveCommitted { .. }) => {
                 uncertain(error.to_string())
             }
+            // Not the goal's doing: the app is gone.
+            PageError::Engine(error @ EngineError::Navigation { .. })
+                if moves && engine_problem(&error).code == ErrorCode::AppUnreachable =>
+            {
+                uncertain(String::new());
+                self.stop(engine_problem(&error))
+            }
             // A page that began to move can't be told to stay.
             PageError::Engine(
                 error @ (EngineError::Timeout { .. } | EngineError::Navigation { .. }),

@@ -295,3 +295,18 @@ async fn a_step_has_a_deadline() {
     );
     assert_eq!(step.budget().time, Duration::ZERO);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_app_that_is_gone_ends_the_step() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let nowhere = Action::Navigate {
+        path: "/nowhere".to_owned(),
+    };
+    let Err(StepError::Stop(problem)) = step.perform(nowhere).await else {
+        panic!("nothing answers there")
+    };
+    assert_eq!(problem.code, ErrorCode::AppUnreachable);
+    assert_eq!(step.trace().stops, [ErrorCode::AppUnreachable]);
+}
