@@ -100,7 +100,7 @@ impl Attempt {
         place: Option<Place>,
         counts: bool,
     ) -> CallResult {
-        let (kind, title) = title(op);
+        let (kind, title) = title(op, self.harness.redactor());
         let begun = self.steps.begin(kind, &title, place.clone());
         let span = info_span!(
             "step",

@@ -340,3 +340,29 @@ async fn a_test_that_shrugs_off_a_dead_browser_has_no_verdict() {
         assert_eq!(output.record.secondary.len(), usize::from(failed));
     }
 }
+
+#[test]
+fn a_secret_in_a_title_or_in_the_bundle_is_refused() {
+    let redactor = Redactor::new(&[("pw".to_owned(), Secret::new("hunter22"))].into());
+    let unit = |title: &str| v1::Unit {
+        title_path: vec!["login".to_owned(), title.to_owned()],
+        ..v1::Unit::default()
+    };
+    let modules = |js: &str| {
+        let source = ModuleSource {
+            js: js.to_owned(),
+            map: String::new(),
+        };
+        BTreeMap::from([("tests/a.e2e.ts".to_owned(), source)])
+    };
+    let clean = modules("secrets.get('pw')");
+    assert_eq!(exposed(&unit("works"), &clean, &redactor), None);
+    for problem in [
+        exposed(&unit("with hunter22"), &clean, &redactor),
+        exposed(&unit("works"), &modules("fill('hunter22')"), &redactor),
+    ] {
+        let problem = problem.unwrap();
+        assert_eq!(problem.code, ErrorCode::InvalidConfig);
+        assert!(!problem.message.contains("hunter22"), "{problem}");
+    }
+}
