@@ -102,6 +102,12 @@ pub trait Harness: Send + Sync {
     /// its effect. It is also written into the step's trace, from which a recording is made.
     async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError>;
 
+    /// [`Harness::perform`] for an action of which a recording says that it changes nothing: its
+    /// effect is waited for no longer than 300 ms.
+    async fn perform_quiet(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        self.perform(action).await
+    }
+
     /// Reserves, makes and counts one model call.
     async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError>;
 

@@ -9,6 +9,9 @@ use tokio::time::{Instant, sleep};
 use super::whole::{BETWEEN_LOOKS, LOOK};
 use super::{AttemptHarness, Observation, PageError, Scope, StepError, engine_problem, text};
 
+/// Longest wait for the effect of an action that had none when it was recorded.
+const QUIET: Duration = Duration::from_millis(300);
+
 /// How long an action's effect is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
@@ -19,6 +22,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// The pace of an action that changes nothing.
+    pub(super) fn quiet(self) -> Self {
+        Self {
+            change: self.change.min(QUIET),
+            ..self
+        }
+    }
+
     /// The pace of an action (e2e-core §6).
     pub(super) fn of<T>(action: &Action<T>) -> Self {
         let millis = Duration::from_millis;

@@ -310,3 +310,15 @@ async fn an_app_that_is_gone_ends_the_step() {
     assert_eq!(problem.code, ErrorCode::AppUnreachable);
     assert_eq!(step.trace().stops, [ErrorCode::AppUnreachable]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_action_that_is_known_to_change_nothing_is_not_waited_for() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let began = Instant::now();
+    step.perform_quiet(tap(1)).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(300));
+    step.perform(tap(1)).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(2300));
+}

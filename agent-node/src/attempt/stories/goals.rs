@@ -586,3 +586,22 @@ async fn an_executor_whose_step_is_over_cannot_pass_it() {
     assert_eq!(code(&output), ErrorCode::StepBudgetExhausted);
     assert_eq!(output.record.steps[1].status, StepStatus::Blocked);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_does_not_wait_for_what_changed_nothing_when_it_was_recorded() {
+    let story = Story::of(shop()).plan(taps(&["Help", "Pay now"]));
+    let live = story.test(paid()).await;
+    assert_eq!(intents(&live), [Intent::Write]);
+    let replayed = story.again(shop()).plan(never()).test(paid()).await;
+    assert_eq!(intents(&replayed), [Intent::Keep]);
+    assert!(
+        live.record.duration_ms >= 2000,
+        "{}",
+        live.record.duration_ms
+    );
+    assert!(
+        replayed.record.duration_ms < 600,
+        "{}",
+        replayed.record.duration_ms
+    );
+}
