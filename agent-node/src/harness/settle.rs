@@ -12,6 +12,8 @@ use super::{AttemptHarness, Observation, PageError, Scope, StepError, engine_pro
 /// Longest wait for a page that an action set on its way, e.g. by sending a form whose button then
 /// says that it is being sent.
 const LANDING: Duration = Duration::from_secs(10);
+/// Longest wait for the effect of an action that had none when it was recorded.
+const QUIET: Duration = Duration::from_millis(300);
 
 /// How long an action's effect is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// The pace of an action that changes nothing.
+    pub(super) fn quiet(self) -> Self {
+        Self {
+            change: self.change.min(QUIET),
+            ..self
+        }
+    }
+
     /// The pace of an action (e2e-core §6).
     pub(super) fn of<T>(action: &Action<T>) -> Self {
         let millis = Duration::from_millis;
