@@ -1,7 +1,6 @@
 //! The engine against a real browser.
 #![allow(clippy::unwrap_used, reason = "this whole crate is tests")]
 
-mod accname;
 mod act;
 mod death;
 mod fill;

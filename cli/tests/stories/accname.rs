@@ -1,4 +1,5 @@
-//! Names and descriptions against the Web Platform Tests' accname cases.
+//! What `muster snapshot` says of names and descriptions, against the Web Platform Tests' accname
+//! cases.
 //!
 //! The cases lie beside the repository, not in it: in the folder that `MUSTER_WPT_ACCNAME` names,
 //! or in `../shared/data/wpt-accname`. Where neither is, this test says so and checks nothing.
@@ -7,71 +8,44 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::*;
+use crate::support::{Ran, muster};
 
 /// Cases that must pass, of 537; the browser's own tree passes 527.
 const FLOOR: usize = 500;
 const CASES: usize = 537;
 
 struct Case {
-    file: String,
     dom_id: String,
     description: bool,
     expected: String,
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_and_descriptions_of_the_web_platform_tests() {
+#[test]
+fn names_and_descriptions_of_the_web_platform_tests() {
     let Some(folder) = folder() else {
-        println!(
-            "accname: no ../shared/data/wpt-accname and no MUSTER_WPT_ACCNAME: nothing was checked"
-        );
+        println!("accname: no ../shared/data/wpt-accname and no MUSTER_WPT_ACCNAME: nothing was checked");
         return;
     };
-    let stage = Stage::new().await;
-    let mut total = 0;
-    let mut failures = Vec::new();
-    for file in pages(&folder) {
-        let source = std::fs::read_to_string(&file).unwrap();
-        let shown = file.strip_prefix(&folder).unwrap().display().to_string();
-        let manual = shown.starts_with("manual");
-        let body = if manual {
-            source.clone()
-        } else {
-            source.clone() + MARK
-        };
-        let address = stage.site.serve(&format!("/{shown}"), Reply::html(body));
-        stage.page.goto(&address, SOON).await.unwrap();
-        let cases = if manual {
-            manual_cases(&shown, &source)
-        } else {
-            marked_cases(&shown, &stage).await
-        };
-        let snapshot = stage.snapshot().await;
-        for case in cases {
+    let marked = tempfile::tempdir().expect("a temporary folder");
+    let pages = pages(&folder);
+    let addresses: Vec<String> = pages.iter().map(|page| copy(page, &folder, marked.path())).collect();
+    let args: Vec<&str> = ["snapshot", "--json"].into_iter().chain(addresses.iter().map(String::as_str)).collect();
+    let ran = Ran::new(muster(&args).output().expect("muster starts")).exits(0);
+    assert_eq!(ran.out.lines().count(), pages.len(), "a line a page");
+
+    let (mut total, mut failures) = (0, Vec::new());
+    for (page, line) in pages.iter().zip(ran.out.lines()) {
+        let screen: Value = serde_json::from_str(line).expect("JSON");
+        for case in cases(page, &screen) {
             total += 1;
-            let node = snapshot
-                .nodes
-                .iter()
-                .find(|node| node.dom_id == case.dom_id);
+            let nodes = screen["nodes"].as_array().expect("nodes");
+            let node = nodes.iter().find(|node| node["domId"] == case.dom_id.as_str());
+            let property = if case.description { "description" } else { "name" };
             // What is not on the screen has no name.
-            let got = node.map_or("", |node| {
-                if case.description {
-                    &node.description
-                } else {
-                    &node.name
-                }
-            });
+            let got = node.and_then(|node| node[property].as_str()).unwrap_or_default();
             if got != case.expected {
-                let what = if case.description {
-                    "description"
-                } else {
-                    "name"
-                };
-                failures.push(format!(
-                    "{} #{}: {what} {got:?}, expected {:?}",
-                    case.file, case.dom_id, case.expected
-                ));
+                let file = page.file_name().expect("a file").to_string_lossy();
+                failures.push(format!("{file} #{}: {property} {got:?}, expected {:?}", case.dom_id, case.expected));
             }
         }
     }
@@ -84,9 +58,31 @@ async fn names_and_descriptions_of_the_web_platform_tests() {
     assert!(passed >= FLOOR, "{passed} of {total} passed, {FLOOR} must");
 }
 
+fn is_manual(page: &Path) -> bool {
+    page.parent().is_some_and(|folder| folder.ends_with("manual"))
+}
+
+/// The page, with its cases marked where they have no ids; its address.
+fn copy(page: &Path, from: &Path, to: &Path) -> String {
+    let target = to.join(page.strip_prefix(from).expect("below"));
+    std::fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
+    let source = std::fs::read_to_string(page).expect("readable");
+    let marked = if is_manual(page) { source } else { source + MARK };
+    std::fs::write(&target, marked).expect("a copy");
+    format!("file://{}", target.display())
+}
+
+fn cases(page: &Path, screen: &Value) -> Vec<Case> {
+    if is_manual(page) {
+        manual_cases(&std::fs::read_to_string(page).expect("readable"))
+    } else {
+        marked_cases(screen["title"].as_str().expect("a title"))
+    }
+}
+
 fn folder() -> Option<PathBuf> {
     let beside =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/wpt-accname/accname");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/wpt-accname/accname");
     let named =
         std::env::var_os("MUSTER_WPT_ACCNAME").map(|named| Path::new(&named).join("accname"));
     [named, Some(beside)]
@@ -117,20 +113,14 @@ document.title = JSON.stringify([...document.querySelectorAll('[data-expectedlab
 }));
 </script>";
 
-async fn marked_cases(file: &str, stage: &Stage) -> Vec<Case> {
-    let title = stage.page.location(SOON).await.unwrap().title;
-    let pairs: Vec<(String, String)> = serde_json::from_str(&title).unwrap();
-    let case = |(dom_id, expected): (String, String)| Case {
-        file: file.into(),
-        dom_id,
-        description: false,
-        expected: folded(&expected),
-    };
+fn marked_cases(title: &str) -> Vec<Case> {
+    let pairs: Vec<(String, String)> = serde_json::from_str(title).expect("the mark");
+    let case = |(dom_id, expected): (String, String)| Case { dom_id, description: false, expected: folded(&expected) };
     pairs.into_iter().map(case).collect()
 }
 
 /// The ATK rows `property name|description is …` of the page's steps.
-fn manual_cases(file: &str, source: &str) -> Vec<Case> {
+fn manual_cases(source: &str) -> Vec<Case> {
     let start = source.find("new ATTAcomm(").unwrap() + "new ATTAcomm(".len();
     let test = serde_json::Deserializer::from_str(&source[start..])
         .into_iter::<Value>()
@@ -161,7 +151,6 @@ fn manual_cases(file: &str, source: &str) -> Vec<Case> {
                 continue;
             };
             cases.push(Case {
-                file: file.into(),
                 dom_id: step["element"].as_str().unwrap().into(),
                 description: property == "description",
                 expected: folded(expected),
