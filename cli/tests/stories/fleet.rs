@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{Project, Ran, processes};
+use crate::support::{Project, Ran, alive, descendants};
 
 /// Longest wait for something that another process does.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,7 +48,6 @@ fn a_killed_node_costs_no_test_and_leaves_no_process() {
     wait_for_line(&mut victim, "offers");
     let mut survivor = node("survivor");
     wait_for_line(&mut survivor, "offers");
-    let marker = format!("muster-of-{}", victim.0.id());
 
     let run = project
         .command(&["run", "--coordinator", "unix:c.sock", "--retries", "0"])
@@ -68,6 +67,8 @@ fn a_killed_node_costs_no_test_and_leaves_no_process() {
             break;
         }
     }
+    let family = descendants(victim.0.id());
+    assert!(family.len() >= 3, "it has a supervisor, a browser and workers: {family:#?}");
     kill(Pid::from_raw(victim.0.id() as i32), Signal::SIGKILL).expect("the victim lives");
     victim.0.wait().expect("it was ours");
 
@@ -92,8 +93,8 @@ fn a_killed_node_costs_no_test_and_leaves_no_process() {
     assert!(units.iter().any(|unit| unit["lost"].as_u64() > Some(0)), "the victim held a lease when it died");
 
     let deadline = Instant::now() + PATIENCE;
-    while !processes(&marker).is_empty() {
-        assert!(Instant::now() < deadline, "left behind: {:#?}", processes(&marker));
+    while !alive(&family).is_empty() {
+        assert!(Instant::now() < deadline, "left behind: {:#?}", alive(&family));
         std::thread::yield_now();
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{Project, processes};
+use crate::support::{Process, Project, alive, descendants};
 
 /// Longest wait for something that other processes do.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Run {
     process: Child,
     said: BufReader<ChildStderr>,
+    /// What ran below it when it was signalled.
+    family: Vec<Process>,
     temp: tempfile::TempDir,
     _project: Project,
 }
@@ -36,7 +38,9 @@ impl Run {
             assert!(said.read_line(&mut line).expect("readable") > 0, "the run ended before its first result");
         }
         assert!(!entries(temp.path()).is_empty(), "its state is in a temporary folder");
-        Self { process, said, temp, _project: project }
+        let family = descendants(process.id());
+        assert!(family.len() >= 3, "it has a supervisor, browsers and workers: {family:#?}");
+        Self { process, said, family, temp, _project: project }
     }
 
     fn signal(&self, signal: Signal) {
@@ -52,10 +56,9 @@ impl Run {
     /// Waits until no process and no file of the run is left.
     #[track_caller]
     fn leaves_nothing(&self) {
-        let marker = self.temp.path().display().to_string();
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let (left, files) = (processes(&marker), entries(self.temp.path()));
+            let (left, files) = (alive(&self.family), entries(self.temp.path()));
             if left.is_empty() && files.is_empty() {
                 return;
             }

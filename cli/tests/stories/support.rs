@@ -134,16 +134,53 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Every process of this machine whose command line holds `part`, this test's own excluded.
-pub(crate) fn processes(part: &str) -> Vec<String> {
+/// A process of this machine, told apart from a later one with its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pid: u32,
+    parent: u32,
+    /// In clock ticks since the machine's start.
+    started: String,
+    /// For people.
+    command: String,
+}
+
+/// Every process that runs below `pid` now.
+pub(crate) fn descendants(pid: u32) -> Vec<Process> {
+    let all = running();
+    let mut found: Vec<Process> = Vec::new();
+    let mut parents = vec![pid];
+    while let Some(parent) = parents.pop() {
+        for child in all.iter().filter(|process| process.parent == parent) {
+            parents.push(child.pid);
+            found.push(child.clone());
+        }
+    }
+    found
+}
+
+/// Those that still run.
+pub(crate) fn alive(processes: &[Process]) -> Vec<Process> {
+    let now = running();
+    let same = |one: &Process| now.iter().any(|other| other.pid == one.pid && other.started == one.started);
+    processes.iter().filter(|process| same(process)).cloned().collect()
+}
+
+/// Every process that is not just waiting to be reaped.
+fn running() -> Vec<Process> {
     std::fs::read_dir("/proc")
         .expect("proc")
         .filter_map(|entry| {
             let path = entry.ok()?.path();
-            path.file_name()?.to_str()?.parse::<u32>().ok().filter(|pid| *pid != std::process::id())?;
-            let line = std::fs::read(path.join("cmdline")).ok()?;
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            line.contains(part).then_some(line)
+            let pid = path.file_name()?.to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(path.join("stat")).ok()?;
+            // The name is in parentheses and may hold anything.
+            let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+            let command = std::fs::read(path.join("cmdline")).ok()?;
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            let process =
+                Process { pid, parent: fields.get(1)?.parse().ok()?, started: (*fields.get(19)?).to_owned(), command };
+            (*fields.first()? != "Z").then_some(process)
         })
         .collect()
 }
