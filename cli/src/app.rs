@@ -111,6 +111,7 @@ impl RunningApp {
                 format!("something answers at {ready} already; stop it, or write port 0 in targets.{target}.app.url for a free port"),
             ));
         }
+        eprintln!("starting the app of {target}: {} {}", command.program, command.args.join(" "));
         let mut spec = CommandSpec::new(command_line(command, url, env));
         spec.env = environment(command, url, env);
         spec.cwd = Some(command.cwd.as_ref().map_or_else(|| project.dir.clone(), |cwd| project.dir.join(cwd)));

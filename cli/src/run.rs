@@ -38,6 +38,7 @@ pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
     let options = PlanOptions { retries: args.retries, repeat: args.repeat_each };
     let plan = plan::plan(&project, &args.select, &options, env).await?;
     let targets = targets(&plan);
+    eprintln!("{} tests of {}", plan.units.len(), project.config.project.id);
     if let Some(endpoint) = &endpoint {
         check_reachable(&project, &targets, endpoint)?;
     }

@@ -80,12 +80,16 @@ fn render(report: &Report, output: &Path) -> String {
         _ => style(report.verdict.as_str()).red(),
     };
     text.push_str(&format!("\n{verdict}  {}\n", parts.join(", ")));
+    let tokens = match ai.model_calls {
+        0 => String::new(),
+        _ => format!(", {} tokens in ({} cached), {} out", ai.input_tokens, ai.cached_tokens, ai.output_tokens),
+    };
     text.push_str(&format!(
-        "AI      {} model calls, {} decisions, {} actions, {} tokens in ({} cached), {} out\n",
-        ai.model_calls, ai.decisions, ai.actions, ai.input_tokens, ai.cached_tokens, ai.output_tokens
+        "AI      {} model calls, {} decisions, {} actions{tokens}\n",
+        ai.model_calls, ai.decisions, ai.actions
     ));
     text.push_str(&format!(
-        "Cache   {} goals: {} replayed ({} on another node than recorded), {} handed off, {} missed; {} saved, {} kept, {} evicted, {} unconfirmed, {} not written\n",
+        "Cache   {} goals: {} replayed ({} recorded by another node), {} handed off, {} missed\n        {} saved, {} kept, {} evicted, {} unconfirmed, {} not written\n",
         cache.goals,
         cache.replayed,
         cache.replayed_on_other_node,
