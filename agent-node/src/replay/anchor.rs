@@ -75,7 +75,7 @@ impl<'a> Held<'a> {
 
     /// Whether it is on the screen with its content, value and state.
     pub(super) fn on(&self, screen: &Screen<'_>) -> bool {
-        (0..screen.nodes().len()).any(|index| self.is(screen, index))
+        self.any(screen, |index| self.is(screen, index))
     }
 
     /// Whether it is this node.
@@ -91,7 +91,18 @@ impl<'a> Held<'a> {
 
     /// Whether it is on the screen in any state and with any value.
     pub(super) fn on_in_any_state(&self, screen: &Screen<'_>) -> bool {
-        (0..screen.nodes().len()).any(|index| self.shown(screen, index))
+        self.any(screen, |index| self.shown(screen, index))
+    }
+
+    /// Whether `fits` a node that may be it. Only text with masks is looked for in every node.
+    fn any(&self, screen: &Screen<'_>, fits: impl Fn(usize) -> bool) -> bool {
+        match (&self.name, &self.text) {
+            (Pattern::Plain(name), Pattern::Plain(text)) => screen
+                .alike(&self.anchor.target.role, name, text)
+                .iter()
+                .any(|&index| fits(index)),
+            _ => (0..screen.nodes().len()).any(fits),
+        }
     }
 
     fn shown(&self, screen: &Screen<'_>, index: usize) -> bool {

@@ -1,5 +1,6 @@
 //! Which changes of a passed goal are worth checking at the end of a replay.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use muster_engine::Node;
@@ -96,6 +97,8 @@ fn candidates(
     wording: &Wording,
     keep: impl Fn(&Node) -> bool,
 ) -> Vec<Candidate> {
+    // A hundred rows with a minted id each make one anchor, which is looked for once.
+    let mut seen = HashSet::new();
     (0..screen.nodes().len())
         .filter(|&index| keep(&screen.nodes()[index]))
         .filter_map(|index| {
@@ -130,6 +133,7 @@ fn candidates(
                 today,
             })
         })
+        .filter(|each| seen.insert((format!("{:?}", each.anchor), each.class)))
         .collect()
 }
 

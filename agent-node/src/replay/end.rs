@@ -138,7 +138,7 @@ fn unknown_alert(recording: &Recording, start: &Screen<'_>, end: &Screen<'_>) ->
         }
         let text = end.text(index);
         let says = if node.name.is_empty() {
-            text
+            text.into_owned()
         } else {
             node.name.clone()
         };

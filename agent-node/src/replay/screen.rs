@@ -1,7 +1,9 @@
 //! What surrounds a node: parents, subtrees, the row or group that tells it from its twins.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use muster_engine::Node;
 
@@ -63,6 +65,11 @@ pub(super) struct Screen<'a> {
     parents: Vec<Option<usize>>,
     /// One past the last node of each subtree.
     ends: Vec<usize>,
+    /// Digests of what names the place of each node; made when first asked for. Most nodes are not
+    /// where one looks, and their keys need not be put together again to say so.
+    places: Vec<OnceCell<Vec<u64>>>,
+    /// Nodes by a digest of role, name and text; made when first asked for.
+    alike: OnceCell<HashMap<u64, Vec<usize>>>,
     /// By parent and role; made when first asked for.
     siblings: OnceCell<HashMap<(Option<usize>, &'a str), Siblings>>,
 }
@@ -96,6 +103,8 @@ impl<'a> Screen<'a> {
             observation,
             parents,
             ends,
+            places: vec![OnceCell::new(); nodes.len()],
+            alike: OnceCell::new(),
             siblings: OnceCell::new(),
         }
     }
@@ -110,30 +119,32 @@ impl<'a> Screen<'a> {
     }
 
     /// Own text of a node, cut; announcements speak with all their subtree.
-    pub(super) fn text(&self, index: usize) -> String {
+    pub(super) fn text(&self, index: usize) -> Cow<'a, str> {
         let node = &self.nodes()[index];
         if node.name.is_empty() && node.text.is_empty() && announces(node) {
             let words: Vec<&str> = self
                 .below(index)
                 .filter_map(|below| label(&self.nodes()[below]))
                 .collect();
-            return clip(&words.join(" ")).to_owned();
+            return clip(&words.join(" ")).to_owned().into();
         }
-        clip(&node.text).to_owned()
+        clip(&node.text).into()
     }
 
     /// Whether a node is where `within` says. Something that acts without saying on what (a
     /// button, a field, whatever is unnamed) is nowhere else; what says it itself (a link, a
     /// heading) may be.
     pub(super) fn is_within(&self, index: usize, within: Option<&Pattern>) -> bool {
-        let keys = self.keys(index);
+        let says_what = says_what(&self.nodes()[index]);
         match within {
-            Some(wanted) if says_what(&self.nodes()[index]) => keys
+            Some(wanted) if says_what => self
+                .keys(index)
                 .iter()
                 .chain(&self.group(index))
                 .any(|key| wanted.matches(key)),
-            Some(wanted) => keys.iter().any(|key| wanted.matches(key)),
-            None => keys.is_empty() || says_what(&self.nodes()[index]),
+            Some(Pattern::Plain(text)) if !self.places(index).contains(&digest(text)) => false,
+            Some(wanted) => self.keys(index).iter().any(|key| wanted.matches(key)),
+            None => says_what || self.places(index).is_empty(),
         }
     }
 
@@ -183,6 +194,26 @@ impl<'a> Screen<'a> {
             Some(row) => self.row_keys(row, index),
             None => self.group(index).into_iter().collect(),
         }
+    }
+
+    /// [`Screen::keys`], as digests.
+    fn places(&self, index: usize) -> &[u64] {
+        self.places[index].get_or_init(|| self.keys(index).iter().map(|key| digest(key)).collect())
+    }
+
+    /// Every node of this role, name and text, and perhaps some that are not.
+    pub(super) fn alike(&self, role: &str, name: &str, text: &str) -> &[usize] {
+        let alike = self.alike.get_or_init(|| {
+            let mut alike: HashMap<u64, Vec<usize>> = HashMap::new();
+            for (index, node) in self.nodes().iter().enumerate() {
+                let shows = (&*node.role, clip(&node.name), &*self.text(index));
+                alike.entry(digest(&shows)).or_default().push(index);
+            }
+            alike
+        });
+        alike
+            .get(&digest(&(role, name, text)))
+            .map_or(&[], Vec::as_slice)
     }
 
     fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> {
@@ -263,7 +294,7 @@ impl<'a> Screen<'a> {
         let mut keys: Vec<(u8, &str)> = [(0, name)]
             .into_iter()
             .filter(|_| authored)
-            .chain([(2, own_text.as_str())])
+            .chain([(2, &*own_text)])
             .chain(shown)
             .filter(|(_, text)| {
                 text.chars().any(char::is_alphabetic) || !stretches(text).is_empty()
@@ -274,6 +305,12 @@ impl<'a> Screen<'a> {
             .map(|(_, text)| clip(text).to_owned())
             .collect()
     }
+}
+
+fn digest(of: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether a node's label says what it is about rather than what it does.

@@ -397,3 +397,38 @@ fn the_same_flow_is_told_by_what_it_does() {
         "a new policy re-keys every recording: say so in the changelog"
     );
 }
+
+/// A long table, and the same after a tap in it: every node is compared with every screen, and none
+/// with every other node.
+#[test]
+fn a_long_screen_is_recorded_in_good_time() {
+    let table = |rows: usize, status: &str| {
+        let mut text = format!("heading Stock\nstatus {status}\n");
+        for row in 0..rows {
+            text.push_str(&format!("row\n cell Mug {row} of blue\n button Add\n"));
+        }
+        screen("/stock", &text)
+    };
+    let time = |rows: usize| {
+        let screens = [
+            screen("/", "link Stock"),
+            table(rows, "Ready"),
+            table(rows, "Saved"),
+        ];
+        let began = tokio::time::Instant::now();
+        try_record(
+            &screens,
+            &[tap("Stock"), tap("Stock")],
+            "save the stock",
+            &Value::Null,
+        )
+        .unwrap();
+        began.elapsed()
+    };
+    // Eight times as many rows; a busy machine may pause one run, hardly two.
+    let (few, many) = (time(150), time(1200).min(time(1200)));
+    assert!(
+        many < few * 24 + Duration::from_millis(50),
+        "{few:?} {many:?}"
+    );
+}
