@@ -58,7 +58,9 @@ async fn ask(
             Some(Ok(FromWorker::Call { op, .. })) => {
                 break Err(crashed(format!("asked for a step while collecting: {op:?}")));
             }
-            Some(Ok(FromWorker::Done { .. })) => break Err(crashed("ran a test while collecting".to_owned())),
+            Some(Ok(FromWorker::Done { .. } | FromWorker::Failed {} | FromWorker::BodyEnded { .. })) => {
+                break Err(crashed("ran a test while collecting".to_owned()));
+            }
             Some(Err(error)) => break Err(crashed(format!("broke its protocol: {error}"))),
             None => break Err(crashed("ended without an answer".to_owned())),
         }

@@ -8,7 +8,6 @@ use muster_proto::outcome::{Problem, Status};
 use muster_proto::v1;
 
 use crate::runs::fold::{End, Phase, RunFold};
-use crate::words;
 
 /// The final fact of a run as it stands.
 pub fn verdict(run: &RunFold) -> v1::Final {
@@ -62,7 +61,7 @@ fn worst(run: &RunFold) -> Option<(Class, ErrorCode)> {
         .map(|cancelled| match &cancelled.problem {
             None => (Class::Interrupted, ErrorCode::Interrupted),
             Some(problem) => {
-                let problem = words::from_wire(problem);
+                let problem = Problem::from(problem);
                 (problem.class(), problem.code)
             }
         });

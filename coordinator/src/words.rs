@@ -1,47 +1,8 @@
 //! Between the wire's messages and the shared words of `muster_proto`.
 
 use muster_proto::code::{Class, ErrorCode};
-use muster_proto::outcome::{Place, Problem, Status};
+use muster_proto::outcome::{Problem, Status};
 use muster_proto::v1;
-
-/// A problem as the wire carries it.
-pub fn to_wire(problem: &Problem) -> v1::Problem {
-    v1::Problem {
-        code: problem.code.as_str().to_owned(),
-        message: problem.message.clone(),
-        place: problem.place.as_ref().map(|place| v1::Place {
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
-        }),
-        expected: problem.expected.clone().unwrap_or_default(),
-        actual: problem.actual.clone().unwrap_or_default(),
-        near: problem.near.clone(),
-    }
-}
-
-/// A problem from the wire. A code that this version doesn't know becomes `INTERNAL_ERROR` and is
-/// named in the message: it must not pass for a failure of the product.
-pub fn from_wire(problem: &v1::Problem) -> Problem {
-    let known = ErrorCode::parse(&problem.code);
-    let message = match known {
-        Some(_) => problem.message.clone(),
-        None => format!("unknown error code {:?}: {}", problem.code, problem.message),
-    };
-    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-    Problem {
-        code: known.unwrap_or(ErrorCode::InternalError),
-        message,
-        place: problem.place.as_ref().map(|place| Place {
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
-        }),
-        expected: text(&problem.expected),
-        actual: text(&problem.actual),
-        near: problem.near.clone(),
-    }
-}
 
 /// What the scheduler and the verdict read of an attempt's result; nothing else of it matters to
 /// them.
@@ -58,7 +19,7 @@ pub struct Outcome {
 impl Outcome {
     /// Reads a decoded result. A status that is absent or unknown is our own broken invariant.
     pub fn of(result: &v1::AttemptResult) -> Self {
-        let problem = result.problem.as_ref().map(from_wire);
+        let problem = result.problem.as_ref().map(Problem::from);
         let (status, fallback) = match result.status() {
             v1::Status::Passed => (Status::Passed, None),
             v1::Status::Skipped => (Status::Skipped, None),
@@ -111,34 +72,4 @@ pub fn parse_status(word: &str) -> Option<Status> {
     [Passed, Flaky, Failed, TimedOut, Skipped, Interrupted]
         .into_iter()
         .find(|status| status_word(*status) == word)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problems_survive_the_wire() {
-        let mut problem = Problem::new(ErrorCode::AssertionFailed, "expected 2 items");
-        problem.place = Some(Place {
-            file: "tests/cart.e2e.ts".to_owned(),
-            line: 12,
-            column: 3,
-        });
-        problem.expected = Some("2".to_owned());
-        problem.near = vec!["button \"Pay\"".to_owned()];
-        assert_eq!(from_wire(&to_wire(&problem)), problem);
-    }
-
-    #[test]
-    fn an_unknown_code_is_never_the_products_fault() {
-        let wire = v1::Problem {
-            code: "FROM_THE_FUTURE".to_owned(),
-            message: "odd".to_owned(),
-            ..Default::default()
-        };
-        let problem = from_wire(&wire);
-        assert_eq!(problem.class(), Class::Internal);
-        assert!(problem.message.contains("FROM_THE_FUTURE"), "{problem}");
-    }
 }

@@ -37,6 +37,14 @@ cd "$site"
 echo 'WAGTAIL_AUTOSAVE_INTERVAL = 0' >>demo/settings/dev.py
 echo 'WAGTAIL_ENABLE_UPDATE_CHECK = False' >>demo/settings/dev.py
 echo 'WAGTAIL_ENABLE_WHATS_NEW_BANNER = False' >>demo/settings/dev.py
+# Several visitors write at once: they wait for each other instead of failing.
+cat >>demo/settings/dev.py <<'SETTINGS'
+DATABASES["default"]["OPTIONS"] = {
+    "timeout": 30,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL;",
+}
+SETTINGS
 "$venv/bin/python" manage.py migrate --verbosity 0
 DJANGO_SUPERUSER_PASSWORD=$WAGTAIL_PASSWORD "$venv/bin/python" manage.py createsuperuser \
     --noinput --username editor --email editor@example.com >/dev/null

@@ -5,7 +5,7 @@
 //! calls and ends with [`FromWorker::Collected`], [`FromWorker::Done`] or [`FromWorker::Broken`].
 //! Then it exits; closing its input makes it exit at once.
 //!
-//! History of [`VERSION`]: 1 = first.
+//! History of [`VERSION`]: 1 = first; 2 = [`FromWorker::Failed`] and [`FromWorker::BodyEnded`].
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::collect::CollectedFile;
 use crate::op::Op;
 
 /// Version of the frames; parent and worker are of one binary, so it must agree exactly.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Largest frame, bytes.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -143,6 +143,15 @@ pub enum FromWorker {
         level: String,
         /// At most 8192 bytes.
         text: String,
+    },
+    /// Something went wrong that no call tells of: a soft check of a plain value, a hook. No check
+    /// that is asked for from here on can verify a goal.
+    Failed {},
+    /// The body and its `beforeEach` hooks are over; what follows are `afterEach` hooks. Nobody
+    /// waits for the calls before this frame any more.
+    BodyEnded {
+        /// Something in it went wrong; as [`FromWorker::Failed`].
+        failed: bool,
     },
     /// The end of a collection, one entry per file asked for.
     Collected {

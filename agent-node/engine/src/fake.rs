@@ -356,6 +356,10 @@ impl Page for FakePage {
         })
     }
 
+    fn loading(&self) -> bool {
+        false
+    }
+
     async fn snapshot(&self, _deadline: Duration) -> Result<Snapshot, EngineError> {
         Ok(self.look())
     }

@@ -122,6 +122,9 @@ pub trait Page: Send + Sync {
     async fn travel(&self, travel: Travel, deadline: Duration) -> Result<(), EngineError>;
     /// Where it is.
     async fn location(&self, deadline: Duration) -> Result<Location, EngineError>;
+    /// Whether the page is on its way to another: a form was sent, a link was followed. A gesture
+    /// that leads away may have returned before this turns true.
+    fn loading(&self) -> bool;
     /// The visible screen, in one round trip.
     async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError>;
     /// Every match, hidden ones included, in document order; `attribute` is read off each.

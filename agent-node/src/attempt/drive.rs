@@ -1,5 +1,5 @@
-//! The conversation with the worker: calls one at a time in order of arrival, the test's clock, and
-//! every way in which it may end.
+//! The conversation with the worker: calls one at a time in order of arrival, the test's clock and
+//! its two phases (the body; its hooks), and every way in which it may end.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::{Place, Problem};
 use muster_suite::frame::{FromWorker, TestOutcome, ToWorker};
 use muster_suite::op::Op;
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::record::Console;
@@ -40,7 +40,7 @@ pub(super) enum End {
 pub(super) struct Clock {
     /// For the body and its `beforeEach` hooks.
     pub(super) test: Duration,
-    /// From then on, for everything that is left.
+    /// For everything after the body, beside what the body left of its own.
     pub(super) cleanup: Duration,
 }
 
@@ -68,7 +68,10 @@ pub(super) struct Conversation<'a> {
     cancel: &'a CancellationToken,
     clock: Clock,
     scope: Scope,
-    abandoned: bool,
+    /// The body is over or given up; what runs now are `afterEach` hooks.
+    cleaning: bool,
+    /// Something has gone wrong: no check that starts now verifies a goal.
+    failed: bool,
     waiting: VecDeque<Call>,
 }
 
@@ -86,7 +89,8 @@ impl<'a> Conversation<'a> {
             cancel,
             clock,
             scope,
-            abandoned: false,
+            cleaning: false,
+            failed: false,
             waiting: VecDeque::new(),
         }
     }
@@ -105,7 +109,7 @@ impl<'a> Conversation<'a> {
                 }
             };
             let scope = self.scope.clone();
-            let step = attempt.step(&scope, &call.op, call.place);
+            let step = attempt.step(&scope, &call.op, call.place, !self.failed);
             tokio::pin!(step);
             let result = loop {
                 let event = tokio::select! {
@@ -140,7 +144,7 @@ impl<'a> Conversation<'a> {
     fn take(&mut self, event: Event) -> Option<End> {
         match event {
             Event::Cancelled => Some(End::Cancelled),
-            Event::PhaseOver if self.abandoned => Some(End::OutOfTime),
+            Event::PhaseOver if self.cleaning => Some(End::OutOfTime),
             Event::PhaseOver => self.abandon().err().map(End::Broken),
             Event::Frame(Err(problem)) => Some(End::Broken(problem)),
             Event::Frame(Ok(frame)) => match frame {
@@ -150,6 +154,18 @@ impl<'a> Conversation<'a> {
                 }
                 FromWorker::Console { level, text } => {
                     self.console.line(&level, &text);
+                    None
+                }
+                FromWorker::Failed {} => {
+                    self.failed = true;
+                    None
+                }
+                FromWorker::BodyEnded { failed } => {
+                    self.failed |= failed;
+                    self.clean_up(Problem::new(
+                        ErrorCode::Cancelled,
+                        "the test's body ended without waiting for this step",
+                    ));
                     None
                 }
                 FromWorker::Done { outcome, secondary } => Some(End::Told { outcome, secondary }),
@@ -165,11 +181,25 @@ impl<'a> Conversation<'a> {
     /// The test's time is up: its step ends, what waits is dropped, hooks get time to clean up.
     fn abandon(&mut self) -> Result<(), Problem> {
         let problem = timed_out(self.clock.test);
-        self.scope.end(problem.clone());
-        self.waiting.clear();
-        self.abandoned = true;
-        self.scope = Scope::phase(self.cancel, self.clock.cleanup);
+        self.failed = true;
+        self.clean_up(problem.clone());
         self.worker.send(ToWorker::Abandon { problem })
+    }
+
+    /// From here on hooks run, until the test's time and that for clean-up are over. Whatever the
+    /// body still asks for or has under way ends with `problem`.
+    fn clean_up(&mut self, problem: Problem) {
+        self.scope.end(problem);
+        self.waiting.clear();
+        let mut left = self
+            .scope
+            .phase_ends()
+            .saturating_duration_since(Instant::now());
+        if !self.cleaning {
+            left += self.clock.cleanup;
+        }
+        self.cleaning = true;
+        self.scope = Scope::phase(self.cancel, left);
     }
 }
 

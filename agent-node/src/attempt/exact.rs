@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::expect::{self, CADENCE};
-use crate::harness::{AttemptHarness, LOOK, PageError, Scope};
+use crate::harness::{AttemptHarness, ERROR_PAGE, LOOK, PageError, Scope};
 
 /// An attempt's harness for the length of one exact step.
 pub(super) struct Exact<'a> {
@@ -42,7 +42,18 @@ impl Exact<'_> {
         self.harness
             .travel(self.scope, travel, limit)
             .await
-            .map_err(PageError::problem)
+            .map_err(PageError::problem)?;
+        // A dead app is no error to a browser that moves in history: it arrives on a page of its own.
+        let at = self.harness.location(self.scope).await;
+        match at {
+            Ok(at) if at.url.starts_with(ERROR_PAGE) => Err(Problem::new(
+                ErrorCode::AppUnreachable,
+                "the address did not load and the browser shows its own error page; is the app running?",
+            )),
+            Ok(_) => Ok(()),
+            Err(error) if error.passing() => Ok(()),
+            Err(error) => Err(error.problem()),
+        }
     }
 
     /// Waits for the address.

@@ -272,7 +272,14 @@ impl GoalRun<'_> {
                 .and_then(|verdict| {
                     let code = verdict.code.unwrap_or(ErrorCode::ActionFailed);
                     match verdict.status {
-                        VerdictStatus::Passed => Ok(verdict.summary),
+                        // What ended the step can't be talked away.
+                        VerdictStatus::Passed => match verdict::final_stop(&stops) {
+                            Some(ended) => Err(Failure::stopped(Problem::new(
+                                ended,
+                                "the step had ended before the executor said that it passed",
+                            ))),
+                            None => Ok(verdict.summary),
+                        },
                         VerdictStatus::Failed => {
                             Err(Failure::failed(Problem::new(code, verdict.summary)))
                         }

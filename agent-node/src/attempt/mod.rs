@@ -54,7 +54,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Scope, text};
+use crate::harness::{AttemptHarness, Redactor, Scope, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -146,7 +146,7 @@ pub async fn run(input: AttemptInput) -> AttemptOutput {
     let span = info_span!(
         "test",
         otel.name = %format_args!("test {}", input.unit.file),
-        test.case.name = input.unit.title_path.join(" › "),
+        test.case.name = tracing::field::Empty,
         test.suite.name = input.unit.file,
         test.case.result.status = tracing::field::Empty,
         muster.run = input.run.as_str(),
@@ -192,6 +192,11 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         secrets,
         input.spec.secrets.clone(),
     ));
+    let redactor = harness.redactor();
+    if let Some(problem) = exposed(&input.unit, &modules, redactor) {
+        return refused(&input.node, started_at, problem);
+    }
+    tracing::Span::current().record("test.case.name", input.unit.title_path.join(" › "));
     let given = Arc::new(Given {
         run: input.run,
         node: input.node,
@@ -227,7 +232,16 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         .await;
     drop(worker);
 
-    let (status, problem, skip_reason, secondary) = conclude(end, clock.test);
+    let (mut status, mut problem, skip_reason, mut secondary) = conclude(end, clock.test);
+    if let Some(died) = attempt
+        .died
+        .take()
+        .filter(|_| status != Status::Interrupted)
+    {
+        status = Status::Failed;
+        let said = problem.replace(died.clone());
+        secondary.splice(0..0, said.filter(|said| said.code != died.code));
+    }
     let problem = problem.map(|problem| harness.redacted(problem));
     let screen_at_failure = match status {
         Status::Failed | Status::TimedOut if attempt.opened => last_look(&harness, &cancel).await,
@@ -371,6 +385,32 @@ fn envelope(
         size if size > MAX_BYTES => Err(format!("it has {size} bytes; the limit is {MAX_BYTES}")),
         _ => Ok(bytes),
     }
+}
+
+/// INVALID_CONFIG for a test whose title or source holds the value of a secret: it has left the node
+/// in places that no redactor reaches.
+fn exposed(
+    unit: &v1::Unit,
+    modules: &BTreeMap<String, ModuleSource>,
+    redactor: &Redactor,
+) -> Option<Problem> {
+    let titles = unit.title_path.iter().chain([&unit.file]);
+    if redactor.finds(titles.map(String::as_str)) {
+        return Some(Problem::new(
+            ErrorCode::InvalidConfig,
+            "the test's title holds the value of a secret; take it out, and change the secret",
+        ));
+    }
+    let (path, _) = modules
+        .iter()
+        .find(|(path, source)| redactor.finds([path.as_str(), &source.js]))?;
+    let message = format!(
+        "{path} holds the value of a secret; use secrets.get() instead, and change the secret"
+    );
+    Some(Problem::new(
+        ErrorCode::InvalidConfig,
+        redactor.text(&message),
+    ))
 }
 
 /// Address and identity of the app under test.

@@ -42,6 +42,8 @@ pub(super) struct Attempt {
     pub(super) goals: Vec<Goal>,
     pub(super) usage: Usage,
     pub(super) stop_run: bool,
+    /// The browser died in a step of a test that had not failed. Whatever the test made of that, it has no verdict on the product.
+    pub(super) died: Option<Problem>,
     /// The app, or another address, was opened.
     pub(super) opened: bool,
     /// How often each goal was called.
@@ -83,19 +85,22 @@ impl Attempt {
             goals: Vec::new(),
             usage: Usage::default(),
             stop_run: false,
+            died: None,
             opened: false,
             calls: BTreeMap::new(),
         }
     }
 
-    /// Serves one step and writes it down.
+    /// Serves one step and writes it down. Unless it `counts`, it verifies nothing: the test has
+    /// failed already.
     pub(super) async fn step(
         &mut self,
         scope: &Scope,
         op: &Op,
         place: Option<Place>,
+        counts: bool,
     ) -> CallResult {
-        let (kind, title) = title(op);
+        let (kind, title) = title(op, self.harness.redactor());
         let begun = self.steps.begin(kind, &title, place.clone());
         let span = info_span!(
             "step",
@@ -118,7 +123,7 @@ impl Attempt {
             Ok(value) => {
                 self.steps
                     .end(&begun, StepStatus::Passed, None, served.agent);
-                if verifies(op) {
+                if counts && verifies(op) {
                     self.verify(begun.seq);
                 }
                 CallResult::Ok { value }
@@ -131,6 +136,10 @@ impl Attempt {
                     place,
                     ..failure.problem
                 });
+                // A product failure before it stands.
+                if counts && problem.code == ErrorCode::BrowserCrashed {
+                    self.died.get_or_insert_with(|| problem.clone());
+                }
                 self.steps
                     .end(&begun, status, Some(problem.clone()), served.agent);
                 CallResult::Failed { problem, blocked }

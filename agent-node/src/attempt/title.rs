@@ -5,12 +5,16 @@ use muster_suite::locator::TextMatch;
 use muster_suite::op::{BrowserMatcher, FillValue, Gesture, Op, OptionChoice, Read};
 
 use crate::expect::words;
+use crate::harness::Redactor;
 
 /// Longest quoted text, characters.
 const LONGEST: usize = 120;
 
-/// Kind and title of a step; the title is not yet redacted.
-pub(super) fn title(op: &Op) -> (StepKind, String) {
+/// Kind and title of a step. What is cut is redacted first, so that no half of a secret is left; the
+/// whole is not yet redacted.
+pub(super) fn title(op: &Op, redactor: &Redactor) -> (StepKind, String) {
+    let short = |text: &str| short(text, redactor);
+    let quoted = |text: &str| quoted(text, redactor);
     let not = |negated: &bool| if *negated { "not " } else { "" };
     match op {
         Op::AppOpen { path } if path.is_empty() => (StepKind::App, "open the app".to_owned()),
@@ -26,7 +30,10 @@ pub(super) fn title(op: &Op) -> (StepKind, String) {
         Op::BrowserWaitForUrl { url, .. } => (StepKind::Browser, format!("wait for URL {url}")),
         Op::Act {
             locator, gesture, ..
-        } => (StepKind::Locator, act(gesture, &locator.to_string())),
+        } => (
+            StepKind::Locator,
+            act(gesture, &locator.to_string(), redactor),
+        ),
         Op::WaitFor {
             locator, visible, ..
         } => {
@@ -80,7 +87,8 @@ pub(super) fn title(op: &Op) -> (StepKind, String) {
     }
 }
 
-fn act(gesture: &Gesture, on: &str) -> String {
+fn act(gesture: &Gesture, on: &str, redactor: &Redactor) -> String {
+    let quoted = |text: &str| quoted(text, redactor);
     match gesture {
         Gesture::Tap {} => format!("tap {on}"),
         Gesture::Fill {
@@ -122,19 +130,23 @@ fn property(what: &Read) -> &str {
     }
 }
 
-fn quoted(text: &str) -> String {
-    format!("{:?}", short(text))
+fn quoted(text: &str, redactor: &Redactor) -> String {
+    format!("{:?}", short(text, redactor))
 }
 
-fn short(text: &str) -> String {
+fn short(text: &str, redactor: &Redactor) -> String {
+    let text = redactor.text(text);
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        None => text,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use muster_proto::secret::Secret;
     use muster_suite::locator::{Locator, LocatorStep};
     use muster_suite::op::LocatorMatcher;
 
@@ -188,7 +200,17 @@ mod tests {
                 r#"expect test id "pay" not to be visible"#,
             ),
         ] {
-            assert_eq!(title(&op).1, expected);
+            assert_eq!(title(&op, &Redactor::new(&BTreeMap::new())).1, expected);
         }
+    }
+
+    #[test]
+    fn a_cut_leaves_no_half_of_a_secret() {
+        let secrets = [("pw".to_owned(), Secret::new("correct-horse-battery"))].into();
+        let op = Op::AppOpen {
+            path: format!("/{}correct-horse-battery", "x".repeat(105)),
+        };
+        let title = title(&op, &Redactor::new(&secrets)).1;
+        assert!(!title.contains("correct"), "{title}");
     }
 }

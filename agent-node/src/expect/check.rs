@@ -14,8 +14,8 @@ use crate::harness::called;
 /// One look's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether it holds; none = there is no element to say it of, so neither it nor its opposite
-    /// holds yet.
+    /// Whether it holds; none = there is no element (or no field) to say it of, so neither it nor
+    /// its opposite holds yet.
     pub holds: Option<bool>,
     /// What is wanted, e.g. `to have text "Paid"`.
     pub expected: String,
@@ -131,7 +131,7 @@ pub fn check(
             ),
             None => {
                 return Ok(Outcome {
-                    holds: Some(false),
+                    holds: None,
                     expected,
                     actual: format!("{} has no value", called(&one.node)),
                 });
@@ -515,6 +515,14 @@ mod tests {
             check(&broken, &locator(), &[one]).unwrap_err().code,
             ErrorCode::InvalidArgument
         );
+    }
+
+    #[test]
+    fn what_is_no_field_has_no_other_value_either() {
+        let value = LocatorMatcher::HaveValue { want: exact("x") };
+        let outcome = check(&value, &locator(), &[found("x")]).unwrap();
+        assert!(!outcome.satisfied(false) && !outcome.satisfied(true));
+        assert!(outcome.actual.ends_with("has no value"), "{outcome:?}");
     }
 
     #[test]

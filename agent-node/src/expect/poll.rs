@@ -86,6 +86,10 @@ fn unreadable(error: PageError) -> Result<Option<Outcome>, Problem> {
     }
 }
 
+/// How long a look may take that begins at the very end of the budget: a real page never answers at
+/// once.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
 /// The last look of an expectation that did not come true.
 struct Unmet {
     last: Option<Outcome>,
@@ -129,11 +133,11 @@ where
     let mut last = None;
     loop {
         let looked = Instant::now();
-        // A look that hangs must not outlast the budget; one that is ready with it still counts.
+        // A look that hangs must not outlast the budget by much.
         let outcome = tokio::select! {
             biased;
             outcome = look() => outcome?,
-            () = sleep_until(ends) => None,
+            () = sleep_until(ends.max(looked + LAST_LOOK)) => None,
         };
         let satisfied = outcome
             .as_ref()
@@ -217,6 +221,18 @@ mod tests {
         // A shorter budget must be held whole.
         assert_eq!(run(true, 300, |_| false).await, (true, 300, 4));
         assert!(!run(true, 300, |now| now >= 300).await.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_takes_a_while_counts_at_the_end_too() {
+        for (negated, budget) in [(true, 300), (true, 1000), (false, 0)] {
+            let look = || async {
+                tokio::time::sleep(Duration::from_millis(7)).await;
+                seen(!negated)
+            };
+            let unmet = poll(&scope(), negated, Duration::from_millis(budget), look).await;
+            assert!(unmet.unwrap().is_none(), "{negated} {budget}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

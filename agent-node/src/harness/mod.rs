@@ -42,7 +42,7 @@ pub use observation::{Observation, SECURE};
 pub use redact::Redactor;
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, Trace};
-pub(crate) use whole::LOOK;
+pub(crate) use whole::{ERROR_PAGE, LOOK};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 
 /// Why the harness did not do what was asked.
@@ -101,6 +101,12 @@ pub trait Harness: Send + Sync {
     /// Authorizes, does and counts one action on ids of the newest observation, then waits for
     /// its effect. It is also written into the step's trace, from which a recording is made.
     async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError>;
+
+    /// [`Harness::perform`] for an action of which a recording says that it changes nothing: its
+    /// effect is waited for no longer than 300 ms.
+    async fn perform_quiet(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        self.perform(action).await
+    }
 
     /// Reserves, makes and counts one model call.
     async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError>;

@@ -80,7 +80,14 @@ impl Redactor {
         self.text(text) == text
     }
 
-    /// Redacts every string of a JSON value, keys included.
+    /// Whether any of these texts holds a secret value. For texts of our own making, without markers.
+    pub fn finds<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
+        self.search
+            .as_ref()
+            .is_some_and(|search| texts.into_iter().any(|text| search.is_match(text)))
+    }
+
+    /// Redacts every string of a JSON value, keys included; a number that is a secret becomes text.
     pub fn json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -89,7 +96,14 @@ impl Redactor {
                 .iter()
                 .map(|(key, item)| (self.text(key), self.json(item)))
                 .collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            Value::Number(number) => {
+                let (written, clean) = (number.to_string(), self.text(&number.to_string()));
+                match clean == written {
+                    true => value.clone(),
+                    false => Value::String(clean),
+                }
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
         }
     }
 
@@ -218,6 +232,9 @@ fn forms(value: &str) -> BTreeSet<String> {
             forms.insert(escaped.replace('/', "\\/"));
             forms.insert(json_escaped(escaped));
         }
+        // As our own messages quote it.
+        let debug = format!("{base:?}");
+        forms.insert(debug[1..debug.len() - 1].to_owned());
         forms.insert(json);
         forms.insert(ascii_json);
         for set in [NON_ALPHANUMERIC, COMPONENT, QUERY, PATH] {
@@ -370,6 +387,25 @@ mod tests {
         let told = serde_json::to_string(&snapshot).unwrap();
         assert!(!told.to_lowercase().contains("hunter22"), "{told}");
         assert_eq!(told.matches("<secret:pw>").count(), 13);
+    }
+
+    #[test]
+    fn a_value_that_our_messages_quote_goes_too() {
+        let value = "cafe\u{301}-passe\u{7f}";
+        let quoted = format!("saw {:?}", format!("x {value}"));
+        assert_eq!(
+            redactor(&[("pw", value)]).text(&quoted),
+            r#"saw "x <secret:pw>""#
+        );
+    }
+
+    #[test]
+    fn a_number_may_be_a_secret() {
+        let redactor = redactor(&[("pin", "12345678")]);
+        assert_eq!(
+            redactor.json(&serde_json::json!([12_345_678, 1234])),
+            serde_json::json!(["<secret:pin>", 1234])
+        );
     }
 
     #[test]

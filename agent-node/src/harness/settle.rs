@@ -9,6 +9,12 @@ use tokio::time::{Instant, sleep};
 use super::whole::{BETWEEN_LOOKS, LOOK};
 use super::{AttemptHarness, Observation, PageError, Scope, StepError, engine_problem, text};
 
+/// Longest wait for a page that an action set on its way, e.g. by sending a form whose button then
+/// says that it is being sent.
+const LANDING: Duration = Duration::from_secs(10);
+/// Longest wait for the effect of an action that had none when it was recorded.
+const QUIET: Duration = Duration::from_millis(300);
+
 /// How long an action's effect is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
@@ -19,6 +25,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// The pace of an action that changes nothing.
+    pub(super) fn quiet(self) -> Self {
+        Self {
+            change: self.change.min(QUIET),
+            ..self
+        }
+    }
+
     /// The pace of an action (e2e-core §6).
     pub(super) fn of<T>(action: &Action<T>) -> Self {
         let millis = Duration::from_millis;
@@ -60,6 +74,7 @@ pub(super) async fn settle(
     pace: Pace,
 ) -> Result<(Observation, bool), StepError> {
     let began = Instant::now();
+    let under_way = || harness.loading() && began.elapsed() < LANDING;
     let mut last = None;
     loop {
         if let Some(seen) = glance(harness, scope).await? {
@@ -71,7 +86,8 @@ pub(super) async fn settle(
             }
         }
         let waited = began.elapsed();
-        if waited >= pace.change && (last.is_some() || waited >= LOOK) {
+        let expired = waited >= pace.change && !under_way();
+        if expired && (last.is_some() || waited >= LOOK) {
             break;
         }
         rest(scope).await?;
@@ -84,13 +100,13 @@ pub(super) async fn settle(
     let changed = shape != before;
     if let Some(limit) = pace.rest.filter(|_| changed) {
         let ends = Instant::now() + limit;
-        while Instant::now() < ends {
+        while Instant::now() < ends || under_way() {
             rest(scope).await?;
             let Some(next) = glance(harness, scope).await? else {
                 continue;
             };
             let next_shape = text::shape(&next);
-            let resting = next_shape == shape;
+            let resting = next_shape == shape && !under_way();
             (shape, seen) = (next_shape, next);
             if resting {
                 break;

@@ -221,6 +221,13 @@ impl<'a> StepHarness<'a> {
             PageError::Engine(error @ EngineError::MayHaveCommitted { .. }) => {
                 uncertain(error.to_string())
             }
+            // Not the goal's doing: the app is gone.
+            PageError::Engine(error @ EngineError::Navigation { .. })
+                if moves && engine_problem(&error).code == ErrorCode::AppUnreachable =>
+            {
+                uncertain(String::new());
+                self.stop(engine_problem(&error))
+            }
             // A page that began to move can't be told to stay.
             PageError::Engine(
                 error @ (EngineError::Timeout { .. } | EngineError::Navigation { .. }),
@@ -236,7 +243,7 @@ impl<'a> StepHarness<'a> {
         })
     }
 
-    async fn act(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+    async fn act(&self, action: Action<NodeId>, pace: Pace) -> Result<Performed, StepError> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
@@ -262,13 +269,7 @@ impl<'a> StepHarness<'a> {
         let result = self.dispatch(&dispatch).await;
         self.dispatched(&action, &dispatch, result)?;
         let committed = Instant::now();
-        let settled = settle(
-            self.attempt,
-            &self.scope,
-            &text::shape(&before),
-            Pace::of(&action),
-        )
-        .await;
+        let settled = settle(self.attempt, &self.scope, &text::shape(&before), pace).await;
         let (after, changed) = settled.map_err(|error| {
             self.seen().trace.gap =
                 Some(format!("the screen after {} was not seen", action.verb()));
@@ -315,25 +316,13 @@ impl Harness for StepHarness<'_> {
     }
 
     async fn perform(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
-        let _turn = self.turn.lock().await;
-        let span = info_span!(
-            "execute_tool",
-            otel.name = %format_args!("execute_tool {}", action.verb()),
-            gen_ai.operation.name = "execute_tool",
-            gen_ai.tool.name = action.verb(),
-            muster.action.result = tracing::field::Empty,
-        );
-        let result = self.act(action).instrument(span.clone()).await;
-        span.record(
-            "muster.action.result",
-            match &result {
-                Ok(_) => "done",
-                Err(StepError::Refused { .. }) => "refused",
-                Err(StepError::Uncertain { .. }) => "uncertain",
-                Err(StepError::Stop(_)) => "stopped",
-            },
-        );
-        result
+        let pace = Pace::of(&action);
+        self.perform_at(action, pace).await
+    }
+
+    async fn perform_quiet(&self, action: Action<NodeId>) -> Result<Performed, StepError> {
+        let pace = Pace::of(&action).quiet();
+        self.perform_at(action, pace).await
     }
 
     async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError> {
@@ -410,6 +399,28 @@ impl Harness for StepHarness<'_> {
 }
 
 impl StepHarness<'_> {
+    async fn perform_at(&self, action: Action<NodeId>, pace: Pace) -> Result<Performed, StepError> {
+        let _turn = self.turn.lock().await;
+        let span = info_span!(
+            "execute_tool",
+            otel.name = %format_args!("execute_tool {}", action.verb()),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = action.verb(),
+            muster.action.result = tracing::field::Empty,
+        );
+        let result = self.act(action, pace).instrument(span.clone()).await;
+        span.record(
+            "muster.action.result",
+            match &result {
+                Ok(_) => "done",
+                Err(StepError::Refused { .. }) => "refused",
+                Err(StepError::Uncertain { .. }) => "uncertain",
+                Err(StepError::Stop(_)) => "stopped",
+            },
+        );
+        result
+    }
+
     fn model_failed(&self, error: &ModelError, span: &Span) -> StepError {
         let code = match error {
             ModelError::ProviderFailed { .. } | ModelError::Malformed { .. } => {

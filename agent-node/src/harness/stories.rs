@@ -295,3 +295,30 @@ async fn a_step_has_a_deadline() {
     );
     assert_eq!(step.budget().time, Duration::ZERO);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_app_that_is_gone_ends_the_step() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let nowhere = Action::Navigate {
+        path: "/nowhere".to_owned(),
+    };
+    let Err(StepError::Stop(problem)) = step.perform(nowhere).await else {
+        panic!("nothing answers there")
+    };
+    assert_eq!(problem.code, ErrorCode::AppUnreachable);
+    assert_eq!(step.trace().stops, [ErrorCode::AppUnreachable]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_action_that_is_known_to_change_nothing_is_not_waited_for() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    let began = Instant::now();
+    step.perform_quiet(tap(1)).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(300));
+    step.perform(tap(1)).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(2300));
+}

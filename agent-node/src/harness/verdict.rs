@@ -42,6 +42,17 @@ pub fn validate(verdict: Verdict, recorded: &[ErrorCode]) -> Result<Verdict, Pro
     })
 }
 
+/// The condition among `recorded` after which no verdict counts: the step was over. A model that
+/// gave no answer ends a step only if its executor says so; another may have decided instead.
+pub fn final_stop(recorded: &[ErrorCode]) -> Option<ErrorCode> {
+    recorded.iter().copied().find(|code| {
+        !matches!(
+            code,
+            ErrorCode::ModelUnavailable | ErrorCode::ModelProviderFailed
+        )
+    })
+}
+
 /// Checks a condition that an executor hands on: the runtime's own can't be forged.
 pub fn validate_stop(problem: Problem, recorded: &[ErrorCode]) -> Problem {
     match problem.code.runtime_only() && !recorded.contains(&problem.code) {

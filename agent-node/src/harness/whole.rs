@@ -75,12 +75,31 @@ pub fn engine_problem(error: &EngineError) -> Problem {
         EngineError::NotActionable { .. }
         | EngineError::MayHaveCommitted { .. }
         | EngineError::Timeout { .. } => ErrorCode::ActionFailed,
+        EngineError::Navigation { reason, .. } if answered(reason) => ErrorCode::ActionFailed,
         EngineError::Navigation { .. } => ErrorCode::AppUnreachable,
         EngineError::Invalid(_) => ErrorCode::InvalidArgument,
         EngineError::Dead(_) => ErrorCode::BrowserCrashed,
     };
     Problem::new(code, error.to_string())
 }
+
+/// Whether an address did not load though the app is there: it sent no document, it sends in
+/// circles, or the test asked for what no app has. All else is an app that can't be reached, such as
+/// `net::ERR_EMPTY_RESPONSE`, which the egress proxy makes of a dead one.
+fn answered(reason: &str) -> bool {
+    const ANSWERED: [&str; 5] = [
+        "net::ERR_ABORTED",
+        "net::ERR_TOO_MANY_REDIRECTS",
+        "net::ERR_INVALID_",
+        "net::ERR_UNSAFE_PORT",
+        "it is a download",
+    ];
+    ANSWERED.iter().any(|start| reason.starts_with(start))
+        || reason.ends_with("the history has no such page")
+}
+
+/// Where Chromium is when an address did not load.
+pub(crate) const ERROR_PAGE: &str = "chrome-error:";
 
 impl AttemptHarness {
     /// The harness of a fresh page.
@@ -165,6 +184,11 @@ impl AttemptHarness {
             )));
         }
         Ok(value.clone())
+    }
+
+    /// Whether the page is on its way to another.
+    pub(super) fn loading(&self) -> bool {
+        self.page.loading()
     }
 
     /// The screen, redacted, with a revision of its own. While the page changes so fast that it
@@ -331,6 +355,33 @@ mod tests {
             ]
             .into(),
         )
+    }
+
+    #[test]
+    fn an_app_that_answers_is_not_unreachable() {
+        let code = |reason: &str| {
+            engine_problem(&EngineError::Navigation {
+                url: "http://shop.test/".to_owned(),
+                reason: reason.to_owned(),
+            })
+            .code
+        };
+        for dead in [
+            "net::ERR_EMPTY_RESPONSE",
+            "net::ERR_CONNECTION_REFUSED",
+            "net::ERR_NAME_NOT_RESOLVED",
+            "net::ERR_TUNNEL_CONNECTION_FAILED",
+        ] {
+            assert_eq!(code(dead), ErrorCode::AppUnreachable, "{dead}");
+        }
+        for answered in [
+            "net::ERR_ABORTED: no document came, but a download or an empty answer",
+            "it is a download",
+            "net::ERR_TOO_MANY_REDIRECTS",
+            "going back: the history has no such page",
+        ] {
+            assert_eq!(code(answered), ErrorCode::ActionFailed, "{answered}");
+        }
     }
 
     #[tokio::test]

@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
 
 use super::dial::Line;
-use super::words;
 
 /// Messages that wait for the socket.
 pub(super) const OUTBOUND: usize = 64;
@@ -140,7 +139,7 @@ async fn one_stream(
             heard = true;
             match message.message {
                 Some(Message::Refused(v1::Refused { problem })) => {
-                    let problem = problem.as_ref().map(words::problem);
+                    let problem = problem.as_ref().map(Problem::from);
                     return Ok(problem.unwrap_or_else(|| {
                         Problem::new(ErrorCode::InternalError, "it gave no reason")
                     }));

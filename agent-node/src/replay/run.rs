@@ -232,11 +232,12 @@ impl Replay<'_> {
                 Some(target) => self.find(target).await?,
                 None => (NodeId::default(), Rung::Exact),
             };
-            match self
-                .harness
-                .perform(recorded.action.clone().map(|_| node))
-                .await
-            {
+            let action = recorded.action.clone().map(|_| node);
+            let done = match recorded.quiet {
+                true => self.harness.perform_quiet(action).await,
+                false => self.harness.perform(action).await,
+            };
+            match done {
                 Ok(performed) => break (performed, rung),
                 // Nothing was done: the page may have moved under us, so look once more.
                 Err(StepError::Refused { code, .. })

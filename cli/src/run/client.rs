@@ -118,11 +118,7 @@ impl Client {
         let request = v1::CancelRequest {
             run_id: run.0.clone(),
             reason: reason.to_owned(),
-            problem: problem.map(|problem| v1::Problem {
-                code: problem.code.as_str().to_owned(),
-                message: problem.message.clone(),
-                ..v1::Problem::default()
-            }),
+            problem: problem.map(v1::Problem::from),
         };
         self.runs.cancel(request).await.map_err(|status| refused(&format!("run {run}"), &status))?;
         Ok(())

@@ -13,7 +13,6 @@ use prost::Message;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Status};
 
-use crate::words;
 
 /// Largest message that these services take, bytes; clients that read whole runs allow as much.
 pub const MAX_MESSAGE: usize = 256 * 1024 * 1024;
@@ -23,7 +22,7 @@ pub(crate) fn refuse(code: Code, problem: &Problem) -> Status {
     Status::with_details(
         code,
         problem.to_string(),
-        words::to_wire(problem).encode_to_vec().into(),
+        v1::Problem::from(problem).encode_to_vec().into(),
     )
 }
 
@@ -33,7 +32,7 @@ pub fn problem_of(status: &Status) -> Problem {
         && let Ok(problem) = v1::Problem::decode(status.details())
         && !problem.code.is_empty()
     {
-        return words::from_wire(&problem);
+        return Problem::from(&problem);
     }
     let code = match status.code() {
         Code::Internal | Code::Unknown | Code::DataLoss => ErrorCode::InternalError,

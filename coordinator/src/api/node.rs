@@ -21,7 +21,6 @@ use tonic::{Request, Response, Status, Streaming};
 use super::HangUp;
 use crate::dispatch::{Command, Dispatch, OUTBOX, Outbox, Session};
 use crate::schedule::{Event, Offer, Token};
-use crate::words;
 
 /// How long a new stream may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
@@ -218,7 +217,7 @@ impl Stream {
     async fn refuse(&self, problem: &Problem) {
         tracing::warn!(%problem, "a node's stream is refused");
         let refused = v1::Refused {
-            problem: Some(words::to_wire(problem)),
+            problem: Some(problem.into()),
         };
         let message = v1::CoordinatorMessage {
             message: Some(ToNode::Refused(refused)),

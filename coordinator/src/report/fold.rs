@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use muster_proto::id::BlobDigest;
-use muster_proto::outcome::Status;
+use muster_proto::outcome::{Problem, Status};
 use muster_proto::step::{AttemptRecord, CacheMode, StepRecord, Usage, WriteState};
 use muster_proto::v1;
 use prost::Message;
@@ -44,7 +44,7 @@ impl Report {
             exit_code: last.exit_code,
             stopped: run.cancelled.as_ref().map(|cancelled| Stopped {
                 reason: cancelled.reason.clone(),
-                problem: cancelled.problem.as_ref().map(words::from_wire),
+                problem: cancelled.problem.as_ref().map(Problem::from),
             }),
             counts: counts(&last.counts.unwrap_or_default()),
             totals,
@@ -69,7 +69,7 @@ fn unit_report(
         .map(|(committed, result)| attempt_report(committed, result, records, totals))
         .collect();
     // A unit that the scheduler ended says why itself; else its last attempt does.
-    let own = view.problem.as_ref().map(words::from_wire);
+    let own = view.problem.as_ref().map(Problem::from);
     let status = words::parse_status(&view.state).unwrap_or(Status::Interrupted);
     let problem = match status {
         Status::Passed | Status::Flaky | Status::Skipped => None,
@@ -107,7 +107,7 @@ fn attempt_report(
     records: &Records,
     totals: &mut Totals,
 ) -> AttemptReport {
-    let usage = result.usage.as_ref().map(usage).unwrap_or_default();
+    let usage = result.usage.as_ref().map(Usage::from).unwrap_or_default();
     totals.ai += usage;
     for settled in &committed.settled {
         count_write(&mut totals.cache, settlement::parse(&settled.state));
@@ -196,17 +196,6 @@ fn count_write(row: &mut CacheRow, state: Option<WriteState>) {
 
 fn decode(committed: &v1::Committed) -> v1::AttemptResult {
     v1::AttemptResult::decode(committed.result.as_slice()).unwrap_or_default()
-}
-
-fn usage(usage: &v1::Usage) -> Usage {
-    Usage {
-        model_calls: usage.model_calls,
-        decisions: usage.decisions,
-        actions: usage.actions,
-        input_tokens: usage.input_tokens,
-        cached_tokens: usage.cached_tokens,
-        output_tokens: usage.output_tokens,
-    }
 }
 
 fn counts(counts: &v1::Counts) -> Counts {

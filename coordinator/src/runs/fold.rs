@@ -229,7 +229,7 @@ impl RunFold {
             unit.phase = Phase::Waiting;
             return;
         }
-        let problem = expired.problem.as_ref().map(words::from_wire);
+        let problem = expired.problem.as_ref().map(Problem::from);
         let problem =
             problem.unwrap_or_else(|| Problem::new(ErrorCode::NodeLost, expired.reason.clone()));
         self.end(
@@ -310,7 +310,7 @@ fn unit_view((unit, fold): (&v1::Unit, &UnitFold)) -> v1::UnitView {
         Phase::Leased(_) => ("leased", None),
         Phase::Ended(end) => {
             let own = end.problem.as_ref().filter(|_| !end.by_commit);
-            (words::status_word(end.status), own.map(words::to_wire))
+            (words::status_word(end.status), own.map(v1::Problem::from))
         }
     };
     v1::UnitView {

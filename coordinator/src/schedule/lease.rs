@@ -13,7 +13,6 @@ use muster_proto::v1::run_event::Event as Fact;
 
 use super::{Effect, Lease, Node, Offer, Run, Settings, State, Token};
 use crate::runs::fold::Phase;
-use crate::words;
 
 impl Settings {
     /// The longest that an attempt of `unit` may take, from `now`.
@@ -204,7 +203,7 @@ impl State {
                 "infrastructure failed it {spent} times, the last time on node {}: {reason}; see that node's log",
                 lease.node
             );
-            words::to_wire(&Problem::new(ErrorCode::NodeLost, message))
+            v1::Problem::from(&Problem::new(ErrorCode::NodeLost, message))
         });
         let expired = v1::Expired {
             unit_id: run.unit_id(n).to_owned(),

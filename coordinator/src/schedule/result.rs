@@ -13,7 +13,7 @@ use prost::Message as _;
 use super::lease::Loss;
 use super::policy::{self, Budgets, Next};
 use super::{Effect, Run, Settling, State, Token};
-use crate::words::{self, Outcome};
+use crate::words::Outcome;
 
 impl State {
     pub(super) fn result(
@@ -137,7 +137,7 @@ impl State {
                 )
             });
             let reason = problem.message.clone();
-            self.cancel(id, reason, Some(words::to_wire(&problem)), out);
+            self.cancel(id, reason, Some((&problem).into()), out);
         }
     }
 

@@ -13,7 +13,6 @@ use muster_proto::v1::run_event::Event as Fact;
 use super::queue::Needs;
 use super::{Effect, REMEMBERED, Run, State};
 use crate::verdict::verdict;
-use crate::words;
 
 impl State {
     pub(super) fn cancel(
@@ -145,7 +144,7 @@ impl State {
                     grace.as_secs_f64()
                 );
                 let problem =
-                    words::to_wire(&Problem::new(ErrorCode::Unschedulable, message.clone()));
+                    v1::Problem::from(&Problem::new(ErrorCode::Unschedulable, message.clone()));
                 self.cancel(&id, message, Some(problem), out);
                 continue;
             }
@@ -208,7 +207,7 @@ impl Run {
                 node_id: String::new(),
                 reason: missing.to_owned(),
                 given_up: true,
-                problem: Some(words::to_wire(&Problem::new(
+                problem: Some(v1::Problem::from(&Problem::new(
                     ErrorCode::Unschedulable,
                     message,
                 ))),

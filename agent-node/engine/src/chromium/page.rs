@@ -88,6 +88,10 @@ impl Page for ChromiumPage {
         })
     }
 
+    fn loading(&self) -> bool {
+        self.tab().progress().borrow().loading
+    }
+
     async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError> {
         let deadline = Deadline::after(deadline);
         let snapshot: Snapshot = self

@@ -88,6 +88,8 @@ pub(super) struct Progress {
     pub(super) moves: u64,
     /// The current document has fired its load event, or gave up loading.
     pub(super) loaded: bool,
+    /// A navigation is under way, or the newest document still loads.
+    pub(super) loading: bool,
     /// Loader ids of the newest documents, oldest first.
     pub(super) loaders: VecDeque<String>,
 }
@@ -125,9 +127,15 @@ impl Listener for Watcher {
             "Page.navigatedWithinDocument" if is_main(text("/frameId")) => {
                 self.progress.send_modify(|progress| progress.moves += 1);
             }
+            "Page.frameStartedLoading" if is_main(text("/frameId")) => {
+                self.progress.send_modify(|progress| progress.loading = true);
+            }
             "Page.loadEventFired" => self.progress.send_modify(|progress| progress.loaded = true),
             "Page.frameStoppedLoading" if is_main(text("/frameId")) => {
-                self.progress.send_modify(|progress| progress.loaded = true);
+                self.progress.send_modify(|progress| {
+                    progress.loaded = true;
+                    progress.loading = false;
+                });
             }
             "Inspector.targetCrashed" => {
                 drop(self.gone.send_replace(Some("the page crashed".into())))

@@ -14,6 +14,7 @@ use muster_engine::{
 use muster_suite::locator::{Locator, LocatorStep, States, TextMatch};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// Ample for a busy machine; what should be quick is measured by its own bound.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -41,8 +42,8 @@ impl Browser {
             "{BINARY} is missing: apt-get install chromium-headless-shell"
         );
         let profile = tempfile::tempdir().unwrap().keep();
-        // The profile also goes when the shell ends.
-        let script = "profile=$1; shift; \"$@\" </dev/null & child=$!; echo $child >\"$profile/pid\"; read -r _; kill -9 $child; wait $child; rm -rf \"$profile\"";
+        // The profile goes too, at the second try if a dying child still wrote into it.
+        let script = "profile=$1; shift; \"$@\" </dev/null & child=$!; echo $child >\"$profile/pid\"; read -r _; kill -9 $child; wait $child; rm -rf \"$profile\" || rm -rf \"$profile\"";
         let shell = std::process::Command::new("/bin/sh")
             .args(["-c", script, "sh"])
             .arg(&profile)
@@ -121,15 +122,25 @@ pub(crate) struct Reply {
     pub(crate) status: &'static str,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Told when it is asked for; then the answer waits to be let go.
+    held: Option<Arc<(Notify, Notify)>>,
 }
 
 impl Reply {
+    /// Held back until it is let go.
+    pub(crate) fn held(mut self) -> (Self, Held) {
+        let gates = Arc::new((Notify::new(), Notify::new()));
+        self.held = Some(Arc::clone(&gates));
+        (self, Held(gates))
+    }
+
     pub(crate) fn html(body: impl Into<String>) -> Self {
         let headers = vec![("Content-Type".into(), "text/html; charset=utf-8".into())];
         Self {
             status: "200 OK",
             headers,
             body: body.into().into_bytes(),
+            held: None,
         }
     }
 
@@ -138,12 +149,28 @@ impl Reply {
             status,
             headers: Vec::new(),
             body: Vec::new(),
+            held: None,
         }
     }
 
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+}
+
+/// A reply that is held back.
+pub(crate) struct Held(Arc<(Notify, Notify)>);
+
+impl Held {
+    /// Waits until it is asked for.
+    pub(crate) async fn asked(&self) {
+        self.0.0.notified().await;
+    }
+
+    /// Lets it be answered.
+    pub(crate) fn let_go(self) {
+        self.0.1.notify_one();
     }
 }
 
@@ -195,6 +222,10 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
         .get(path)
         .cloned()
         .unwrap_or_else(|| Reply::empty("404 Not Found"));
+    if let Some(gates) = &reply.held {
+        gates.0.notify_one();
+        gates.1.notified().await;
+    }
     let mut head = format!(
         "HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n",
         reply.status,

@@ -277,3 +277,29 @@ async fn a_proxy_carries_loopback_too() {
         "Through the proxy"
     );
 }
+
+#[tokio::test]
+async fn a_page_that_waits_for_its_server_is_on_its_way() {
+    let stage = Stage::new().await;
+    let (sent, held) = Reply::html("<title>Sent</title>").held();
+    stage.site.serve("/sent", sent);
+    let form = "<form action=/sent><button id=send>Send</button></form>";
+    let form = stage.site.serve("/form", Reply::html(form));
+    stage.page.goto(&form, SOON).await.unwrap();
+    stage.perform("send", Gesture::Tap).await.unwrap();
+    held.asked().await;
+    until(|| stage.page.loading()).await;
+    held.let_go();
+    until(|| !stage.page.loading()).await;
+    assert_eq!(location(&stage).await.title, "Sent");
+}
+
+/// Lets other tasks run until it is so.
+async fn until(so: impl Fn() -> bool) {
+    let waits = async {
+        while !so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(SOON, waits).await.unwrap();
+}

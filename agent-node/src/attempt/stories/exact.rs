@@ -255,3 +255,25 @@ async fn reads_do_not_wait_and_keep_secure_fields_closed() {
         ]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_move_that_ends_on_the_browsers_error_page_is_an_unreachable_app() {
+    let page = FakePage::new(vec![
+        screen("http://shop.test/", "Cart", Vec::new()),
+        screen("chrome-error://chromewebdata/", "shop.test", Vec::new()),
+    ]);
+    let story = Story::of(page);
+    let shown = Arc::clone(&story.page);
+    let (output, ()) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            shown.show(1);
+            let CallResult::Failed { problem, .. } = worker.call(Op::BrowserReload {}).await else {
+                panic!("the app is gone")
+            };
+            worker.done(TestOutcome::Failed { problem }).await;
+        })
+        .await;
+    assert_eq!(code(&output), ErrorCode::AppUnreachable);
+}

@@ -506,3 +506,102 @@ async fn a_recording_that_would_hold_a_secret_is_refused() {
     let told = serde_json::to_string(&output.record).unwrap();
     assert!(!told.contains("tok-tok-tok"), "{told}");
 }
+
+/// A goal and, in this order, what the worker tells beside it and a check that passes.
+async fn checked_after(frame: Option<FromWorker>) -> AttemptOutput {
+    let story = Story::of(shop()).plan(taps(&["Pay now"]));
+    let (output, ()) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.call(act("pay the cart")).await;
+            if let Some(frame) = frame {
+                worker.say(frame).await;
+            }
+            let checked = worker.call(sees("status", "Paid")).await;
+            assert_eq!(checked, CallResult::Ok { value: Value::Null });
+            let problem = Problem::new(ErrorCode::AssertionFailed, "expected 1 to be 2");
+            worker.done(TestOutcome::Failed { problem }).await;
+        })
+        .await;
+    output
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_after_a_failure_outside_of_steps_verifies_nothing() {
+    let before = checked_after(None).await;
+    assert_eq!(intents(&before), [Intent::Write]);
+    for frame in [
+        FromWorker::Failed {},
+        FromWorker::BodyEnded { failed: true },
+    ] {
+        let output = checked_after(Some(frame)).await;
+        assert_eq!(intents(&output), [Intent::Unconfirmed]);
+        assert!(!goal_step(&output).verified);
+    }
+    // A hook's check of a body that went well is a check like any other.
+    let hook = checked_after(Some(FromWorker::BodyEnded { failed: false })).await;
+    assert_eq!(intents(&hook), [Intent::Write]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_after_the_tests_time_verifies_nothing() {
+    let mut story = Story::of(shop()).plan(taps(&["Pay now"]));
+    story.timeouts.test_ms = 3000;
+    let (output, ()) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.call(act("pay the cart")).await;
+            let ToWorker::Abandon { problem } = worker.next().await else {
+                panic!("the test's time is up")
+            };
+            worker.call(sees("status", "Paid")).await;
+            worker.done(TestOutcome::Failed { problem }).await;
+        })
+        .await;
+    assert_eq!(intents(&output), [Intent::Unconfirmed]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_executor_whose_step_is_over_cannot_pass_it() {
+    let stubborn: Plan = Arc::new(|context| {
+        Box::pin(async move {
+            let screen = context.harness.observe().await?;
+            for _ in 0..2 {
+                let tap = Action::Tap {
+                    target: screen.nodes()[0].id,
+                };
+                let _ = context.harness.perform(tap).await;
+            }
+            passed("fine")
+        })
+    });
+    let mut call = goal("ask for help");
+    call.max_steps = Some(1);
+    let output = Story::of(shop())
+        .plan(stubborn)
+        .test(vec![open(), Op::AgentAct(call)])
+        .await;
+    assert_eq!(code(&output), ErrorCode::StepBudgetExhausted);
+    assert_eq!(output.record.steps[1].status, StepStatus::Blocked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_does_not_wait_for_what_changed_nothing_when_it_was_recorded() {
+    let story = Story::of(shop()).plan(taps(&["Help", "Pay now"]));
+    let live = story.test(paid()).await;
+    assert_eq!(intents(&live), [Intent::Write]);
+    let replayed = story.again(shop()).plan(never()).test(paid()).await;
+    assert_eq!(intents(&replayed), [Intent::Keep]);
+    assert!(
+        live.record.duration_ms >= 2000,
+        "{}",
+        live.record.duration_ms
+    );
+    assert!(
+        replayed.record.duration_ms < 600,
+        "{}",
+        replayed.record.duration_ms
+    );
+}

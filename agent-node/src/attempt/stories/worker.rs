@@ -223,3 +223,146 @@ async fn a_step_that_nobody_waits_for_is_cancelled_when_the_test_is_done() {
         muster_proto::step::StepStatus::Cancelled
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn hooks_have_their_own_time_after_the_bodys() {
+    let mut story = Story::of(shop());
+    story.timeouts.test_ms = 3000;
+    story.timeouts.cleanup_ms = 8000;
+    let (output, answers) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            sleep(seconds(2)).await;
+            worker.say(FromWorker::BodyEnded { failed: false }).await;
+            let mut missing = vec![];
+            for _ in 0..2 {
+                let Op::Act {
+                    locator, gesture, ..
+                } = tap("Missing")
+                else {
+                    unreachable!()
+                };
+                let step = Op::Act {
+                    locator,
+                    gesture,
+                    timeout_ms: Some(2500),
+                };
+                missing.push(worker.call(step).await);
+            }
+            worker.done(TestOutcome::Passed {}).await;
+            missing
+        })
+        .await;
+    for answer in answers {
+        let CallResult::Failed { problem, .. } = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(problem.code, ErrorCode::LocatorNotFound, "{problem}");
+    }
+    assert_eq!(output.status, Status::Passed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_never_outlast_the_tests_time_and_their_own() {
+    let mut story = Story::of(shop());
+    story.timeouts.test_ms = 3000;
+    story.timeouts.cleanup_ms = 8000;
+    let (output, _worker) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.say(FromWorker::BodyEnded { failed: false }).await;
+            worker
+        })
+        .await;
+    assert_eq!(
+        (output.status, output.record.duration_ms),
+        (Status::TimedOut, 11_000)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_body_left_under_way_ends_with_it() {
+    let (output, cleaned) = Story::of(shop())
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.ask(tap("Missing")).await;
+            worker.ask(tap("Pay now")).await;
+            worker.say(FromWorker::BodyEnded { failed: true }).await;
+            assert!(matches!(worker.next().await, ToWorker::Reply { id: 2, .. }));
+            let cleaned = worker.call(tap("Help")).await;
+            worker.done(TestOutcome::Passed {}).await;
+            cleaned
+        })
+        .await;
+    assert_eq!(cleaned, CallResult::Ok { value: Value::Null });
+    let titles: Vec<_> = output
+        .record
+        .steps
+        .iter()
+        .map(|step| (step.title.as_str(), step.duration_ms))
+        .collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert_eq!(titles[1].1, 0, "{titles:?}");
+    assert_eq!(
+        output.record.steps[1].status,
+        muster_proto::step::StepStatus::Cancelled
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_test_that_shrugs_off_a_dead_browser_has_no_verdict() {
+    for outcome in [
+        TestOutcome::Passed {},
+        TestOutcome::Failed {
+            problem: Problem::new(ErrorCode::AssertionFailed, "the reading did not come"),
+        },
+    ] {
+        let story = Story::of(shop());
+        story
+            .page
+            .fail_next(muster_engine::EngineError::Dead("killed".to_owned()));
+        let failed = matches!(outcome, TestOutcome::Failed { .. });
+        let (output, ()) = story
+            .run(|mut worker| async move {
+                worker.next().await;
+                worker.call(open()).await;
+                let tapped = worker.call(tap("Pay now")).await;
+                assert!(matches!(tapped, CallResult::Failed { .. }));
+                worker.done(outcome).await;
+            })
+            .await;
+        assert_eq!(
+            (output.status, code(&output)),
+            (Status::Failed, ErrorCode::BrowserCrashed)
+        );
+        assert_eq!(output.record.secondary.len(), usize::from(failed));
+    }
+}
+
+#[test]
+fn a_secret_in_a_title_or_in_the_bundle_is_refused() {
+    let redactor = Redactor::new(&[("pw".to_owned(), Secret::new("hunter22"))].into());
+    let unit = |title: &str| v1::Unit {
+        title_path: vec!["login".to_owned(), title.to_owned()],
+        ..v1::Unit::default()
+    };
+    let modules = |js: &str| {
+        let source = ModuleSource {
+            js: js.to_owned(),
+            map: String::new(),
+        };
+        BTreeMap::from([("tests/a.e2e.ts".to_owned(), source)])
+    };
+    let clean = modules("secrets.get('pw')");
+    assert_eq!(exposed(&unit("works"), &clean, &redactor), None);
+    for problem in [
+        exposed(&unit("with hunter22"), &clean, &redactor),
+        exposed(&unit("works"), &modules("fill('hunter22')"), &redactor),
+    ] {
+        let problem = problem.unwrap();
+        assert_eq!(problem.code, ErrorCode::InvalidConfig);
+        assert!(!problem.message.contains("hunter22"), "{problem}");
+    }
+}

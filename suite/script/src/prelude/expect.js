@@ -6,6 +6,7 @@ import { BROWSER_MATCHERS, LOCATOR_MATCHERS } from 'muster:elements';
 import { asymmetric } from 'muster:equal';
 import { MusterError, here, invalid, toProblem, unsupported } from 'muster:errors';
 import { Browser } from 'muster:fixtures';
+import { native } from 'muster:host';
 import { inspect } from 'muster:inspect';
 import { Locator } from 'muster:locator';
 import { state } from 'muster:state';
@@ -74,6 +75,8 @@ function local(actual, how) {
     if (!failure) return;
     const error = new MusterError('ASSERTION_FAILED', failure.message, failure);
     if (!how.soft) throw error;
+    // The parent knows of remote checks; of this one it must be told. Once will do.
+    if (state.soft.length === 0) native.failed();
     state.soft.push(toProblem(error));
   };
   return subject('plain values', VALUE_MATCHERS, call, () => local(actual, { ...how, negated: !how.negated }));

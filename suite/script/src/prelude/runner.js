@@ -2,6 +2,7 @@
 
 import { toProblem } from 'muster:errors';
 import { fixtures } from 'muster:fixtures';
+import { native } from 'muster:host';
 import { takeUnhandled } from 'muster:rejections';
 import { Skip, runnable } from 'muster:registry';
 import { state } from 'muster:state';
@@ -16,7 +17,12 @@ export async function attempt(index, cleanupMs) {
   const test = runnable(index);
   const failures = await body(test);
   const skipped = state.skipped;
-  for (const hook of test.after) failures.push(...(await cleanup(hook, cleanupMs)));
+  native.bodyEnded(failures.length > 0);
+  for (const hook of test.after) {
+    const late = await cleanup(hook, cleanupMs);
+    if (late.length > 0) native.failed();
+    failures.push(...late);
+  }
   if (skipped !== null && failures.every((failure) => failure.beside)) {
     return { outcome: { is: 'skipped', reason: skipped }, secondary: failures.map(({ problem }) => problem) };
   }

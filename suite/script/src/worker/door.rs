@@ -170,6 +170,18 @@ impl Door {
             Func::from(move |json: String| door.state().finished = Some(json)),
         )?;
         let door = Arc::clone(self);
+        object.set(
+            "failed",
+            Func::from(move || door.state().outgoing.push(FromWorker::Failed {})),
+        )?;
+        let door = Arc::clone(self);
+        object.set(
+            "bodyEnded",
+            Func::from(move |failed: bool| {
+                door.state().outgoing.push(FromWorker::BodyEnded { failed });
+            }),
+        )?;
+        let door = Arc::clone(self);
         object.set("memoryMessage", Func::from(move || door.memory_message()))?;
         let door = Arc::clone(self);
         object.set("sliceMessage", Func::from(move || door.slice_message()))?;

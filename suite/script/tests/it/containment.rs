@@ -289,7 +289,10 @@ async fn a_worker_of_another_version_says_so() {
     assert_eq!(problem.code, ErrorCode::WorkerCrashed);
     assert_eq!(
         problem.message,
-        "the parent speaks worker.v2, this worker speaks worker.v1"
+        format!(
+            "the parent speaks worker.v{}, this worker speaks worker.v{VERSION}",
+            VERSION + 1
+        )
     );
 }
 

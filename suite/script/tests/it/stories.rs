@@ -254,3 +254,52 @@ async fn collection_runs_no_body_and_sends_no_step() {
     assert!(heard.calls().is_empty());
     assert!(matches!(heard.end(), FromWorker::Collected { files } if files[0].tests.len() == 1));
 }
+
+#[tokio::test]
+async fn the_parent_learns_when_the_body_is_over_and_whether_it_failed() {
+    let project = Project::of(
+        "import { afterEach, expect, test } from 'muster';
+afterEach(async ({ app }) => {
+  await app.open('/cleanup');
+  if (globalThis.broken) throw new Error('a hook');
+});
+test('passes', async ({ app }) => { await app.open('/body'); });
+test('throws', async ({ app }) => { await app.open('/body'); expect(1).toBe(2); });
+test('skips', async ({ app }) => { await app.open('/body'); test.skip(true, 'not today'); });
+test('is soft', async ({ app }) => {
+  expect.soft(1).toBe(2);
+  expect.soft(1).toBe(3);
+  await app.open('/body');
+});
+test('forgets', async ({ app }) => { void app.open('/hang'); });
+test('has a bad hook', async () => { globalThis.broken = true; });
+",
+    );
+    let told = async |title: &str| {
+        let heard = project.run(title, Parent::answering(answer)).await;
+        let word = |frame: &FromWorker| match frame {
+            FromWorker::Call { op, .. } => match op {
+                muster_suite::op::Op::AppOpen { path } => path.clone(),
+                other => panic!("{other:?}"),
+            },
+            FromWorker::Failed {} => "failed".to_owned(),
+            FromWorker::BodyEnded { failed } => format!("body ended, failed {failed}"),
+            other => format!("{other:?}").split(' ').next().unwrap().to_owned(),
+        };
+        heard.frames.iter().map(word).collect::<Vec<_>>()
+    };
+    let well = ["/body", "body ended, failed false", "/cleanup", "Done"];
+    let badly = ["/body", "body ended, failed true", "/cleanup", "Done"];
+    assert_eq!(told("passes").await, well);
+    assert_eq!(told("throws").await, badly);
+    assert_eq!(told("skips").await, well);
+    assert_eq!(told("is soft").await, [&["failed"], &badly[..]].concat());
+    assert_eq!(
+        told("forgets").await,
+        ["/hang", "body ended, failed true", "/cleanup", "Done"]
+    );
+    assert_eq!(
+        told("has a bad hook").await,
+        ["body ended, failed false", "/cleanup", "failed", "Done"]
+    );
+}

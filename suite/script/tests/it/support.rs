@@ -191,7 +191,13 @@ impl Parent {
                         outbox.send(ToWorker::Abandon { problem }).await.unwrap();
                     }
                 }
-                let ended = !matches!(frame, FromWorker::Call { .. } | FromWorker::Console { .. });
+                let ended = !matches!(
+                    frame,
+                    FromWorker::Call { .. }
+                        | FromWorker::Console { .. }
+                        | FromWorker::Failed {}
+                        | FromWorker::BodyEnded { .. }
+                );
                 frames.push(frame);
                 if ended {
                     break;

@@ -40,7 +40,7 @@ fn detour(next: Next, key: String) -> Option<Act> {
     }
 }
 
-/// "Remove the hat from the cart" where a link "Cart" is on the screen, which is not the cart.
+/// "Remove the file from the archive" where a link "Archive" is on the screen, which is not it.
 fn to_place(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Option<Act> {
     let place = clause.segments.iter().find(|segment| {
         segment

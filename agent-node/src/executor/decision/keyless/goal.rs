@@ -289,7 +289,7 @@ impl Reader<'_> {
                         terms: Vec::new(),
                     });
                 }
-                // "stores that are open"
+                // "rooms that are free"
                 Piece::Word { text, .. }
                     if text == "that"
                         && matches!(pieces.get(index), Some(piece) if is_copula(piece)) =>

@@ -12,6 +12,16 @@ const THRESHOLD: f64 = 0.45;
 /// Least distance to the second best.
 const MARGIN: f64 = 0.04;
 
+/// Taken off the score of a label that has the right words in another order; more than [`MARGIN`].
+const DISORDER: f64 = 0.08;
+
+/// Added where a label says the verb as the goal does and the clause names nothing else: "create
+/// it" means "Create" before "New item".
+const LITERAL: f64 = 0.06;
+
+/// Taken off a link to the page that is shown: following it would only load that page again.
+const NOWHERE: f64 = 0.3;
+
 /// What an element has to answer to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted<'a> {
@@ -274,8 +284,17 @@ fn score<'s, 'a>(
     } else if missing.is_empty() && own_words == wanted.required.len() {
         score += 0.05;
     }
+    if !in_order(label, &wanted.required) {
+        score -= DISORDER;
+    }
     if wanted.prefers.contains(&item.row.role.as_str()) {
         score += 0.06;
+    }
+    if wanted.required.is_empty() && verb.as_ref().is_some_and(|fit| fit.literal) {
+        score += LITERAL;
+    }
+    if item.row.href.as_deref().is_some_and(|href| leads_nowhere(href, &screen.request.page.location)) {
+        score -= NOWHERE;
     }
     if wanted.own_word && own_words == 0 && !verb.as_ref().is_some_and(|fit| fit.literal) {
         missing.extend(
@@ -293,6 +312,29 @@ fn score<'s, 'a>(
         missing,
         verb_missing: wanted.verb_required && verb.is_none(),
     }
+}
+
+/// Whether an address is that of the page shown; `href` may be absolute or without its origin.
+fn leads_nowhere(href: &str, location: &str) -> bool {
+    let path = match href.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => href,
+    };
+    path == location
+}
+
+/// Whether the words that a label shares with `wanted` stand in the same order: "low to high" is
+/// not "high to low".
+fn in_order(label: &Bag, wanted: &[String]) -> bool {
+    let shared = label
+        .words
+        .iter()
+        .map(|word| stem(word))
+        .filter(|stem| wanted.contains(stem));
+    let mut rest = wanted.iter();
+    shared
+        .into_iter()
+        .all(|stem| rest.any(|wanted| *wanted == stem))
 }
 
 /// How much of a label's meaning is explained, 0 to 1.

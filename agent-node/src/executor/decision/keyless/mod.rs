@@ -11,6 +11,7 @@
 //! ([`progress`]). [`words`] and [`verbs`] hold general English and no application's words.
 
 mod bounds;
+mod credentials;
 mod detour;
 mod fields;
 mod goal;

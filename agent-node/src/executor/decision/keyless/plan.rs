@@ -1,5 +1,6 @@
 //! The next action for one clause on one screen.
 
+use super::credentials;
 use super::fields;
 use super::goal::{Clause, Segment, Term};
 use super::matching::{Miss, Pick, Wanted, pick, same_text};
@@ -78,7 +79,7 @@ pub(super) fn next(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<
             .or_else(|miss| otherwise(miss, named(clause, here, screen))),
         Kind::Uncheck => toggle(clause, here, screen, false)
             .or_else(|miss| otherwise(miss, named(clause, here, screen))),
-        Kind::LogIn => fields::log_in(clause, here, screen),
+        Kind::LogIn => credentials::log_in(clause, here, screen),
         Kind::Named => named(clause, here, screen)
             .or_else(|miss| otherwise(miss, composed(clause, here, screen))),
     }
@@ -267,7 +268,7 @@ fn search(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Mis
         .first()
         .is_some_and(|segment| segment.preposition.is_none() && segment.slots().next().is_none());
     if object && let Ok(next) = composed(clause, here, screen) {
-        // "find stores near {town}": a form of its own.
+        // "find rooms near {town}": a form of its own.
         return Ok(next);
     }
     let mut slots = clause
@@ -401,7 +402,7 @@ pub(super) fn named(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result
 }
 
 /// The element whose label has the verb, after controls beside it have taken the words and values
-/// that it doesn't have: "find stores near {town} within 5 miles".
+/// that it doesn't have: "find rooms near {town} within 5 miles".
 fn composed(clause: &Clause, here: &Here, screen: &Screen<'_>) -> Result<Next, Miss> {
     if clause
         .segments
