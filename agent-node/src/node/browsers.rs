@@ -14,6 +14,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_providers::browser::{BrowserLease, BrowserProvider};
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
 use url::Url;
@@ -54,15 +55,22 @@ pub(super) struct Browsers {
 
 /// A browser that runs. Dropped by its last user, it is given back.
 struct Warm {
-    lease: BrowserLease,
     chromium: Arc<Chromium>,
     contexts: AtomicU32,
     since: Instant,
     /// It opens no more contexts, though it may live.
     worn: AtomicBool,
-    provider: Arc<dyn BrowserProvider>,
-    leaving: TaskTracker,
+    _rented: Rented,
     _port: Option<DeniedPort>,
+}
+
+/// A lease that is given back when it is dropped, also by a start that is cancelled.
+struct Rented {
+    lease: BrowserLease,
+    provider: Arc<dyn BrowserProvider>,
+    /// Closed before the browser is given back.
+    chromium: Option<Arc<Chromium>>,
+    leaving: TaskTracker,
 }
 
 /// A page in a context of its own, and the way out of it.
@@ -168,34 +176,40 @@ impl Browsers {
             .acquire(deadline)
             .await
             .map_err(|error| unavailable(error.to_string()))?;
-        let chromium =
-            Chromium::connect(&lease.ws_url, end.saturating_duration_since(Instant::now())).await;
-        let chromium = match chromium {
+        let mut rented = Rented {
+            lease,
+            provider: Arc::clone(&self.provider),
+            chromium: None,
+            leaving: self.leaving.clone(),
+        };
+        let left = end.saturating_duration_since(Instant::now());
+        let chromium = match Chromium::connect(&rented.lease.ws_url, left).await {
             Ok(chromium) => Arc::new(chromium),
             Err(error) => {
-                if let Err(error) = self.provider.release(&lease.id).await {
-                    tracing::warn!(%error, "a browser could not be given back");
+                // The next start must find its place free.
+                if let Some(leaving) = rented.leave() {
+                    leaving.await.ok();
                 }
                 return Err(unavailable(format!(
                     "the browser does not speak DevTools: {error}"
                 )));
             }
         };
+        let lease = &rented.lease;
         tracing::info!(
             provider = self.provider.name(),
             product = lease.product,
             "a browser is ready"
         );
         let port = Url::parse(&lease.ws_url).ok().and_then(|url| url.port());
+        rented.chromium = Some(Arc::clone(&chromium));
         Ok(Arc::new(Warm {
             _port: port.map(|port| self.egress.deny(port)),
-            lease,
             chromium,
             contexts: AtomicU32::new(0),
             since: Instant::now(),
             worn: AtomicBool::new(false),
-            provider: Arc::clone(&self.provider),
-            leaving: self.leaving.clone(),
+            _rented: rented,
         }))
     }
 }
@@ -207,16 +221,28 @@ impl Warm {
     }
 }
 
-impl Drop for Warm {
-    fn drop(&mut self) {
-        let (provider, chromium) = (Arc::clone(&self.provider), Arc::clone(&self.chromium));
+impl Rented {
+    /// Starts to give it back; none = that was done before.
+    fn leave(&mut self) -> Option<JoinHandle<()>> {
         let id = std::mem::take(&mut self.lease.id);
-        self.leaving.spawn(async move {
-            timeout(CLOSE, chromium.close()).await.ok();
+        if id.is_empty() {
+            return None;
+        }
+        let (provider, chromium) = (Arc::clone(&self.provider), self.chromium.take());
+        Some(self.leaving.spawn(async move {
+            if let Some(chromium) = chromium {
+                timeout(CLOSE, chromium.close()).await.ok();
+            }
             if let Err(error) = provider.release(&id).await {
                 tracing::warn!(%error, "a browser could not be given back");
             }
-        });
+        }))
+    }
+}
+
+impl Drop for Rented {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -242,4 +268,77 @@ impl Context {
 
 fn unavailable(message: String) -> Problem {
     Problem::new(ErrorCode::BrowserUnavailable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use muster_providers::browser::{BrowserError, Limits};
+    use tokio::net::TcpListener;
+
+    use super::super::egress::EgressLimits;
+    use super::*;
+
+    /// Rents out an address where somebody listens and never says a word.
+    struct Mute {
+        address: String,
+        out: Mutex<Vec<String>>,
+    }
+
+    #[async_trait]
+    impl BrowserProvider for Mute {
+        fn name(&self) -> &'static str {
+            "mute"
+        }
+        fn limits(&self) -> Limits {
+            Limits {
+                browsers: 1,
+                egress: false,
+            }
+        }
+        async fn acquire(&self, _: Duration) -> Result<BrowserLease, BrowserError> {
+            self.out.lock().unwrap().push("one".to_owned());
+            Ok(BrowserLease {
+                id: "one".to_owned(),
+                ws_url: self.address.clone(),
+                product: String::new(),
+                pid: None,
+            })
+        }
+        async fn status(&self, _: &str) -> Result<bool, BrowserError> {
+            Ok(true)
+        }
+        async fn list(&self) -> Vec<BrowserLease> {
+            Vec::new()
+        }
+        async fn release(&self, id: &str) -> Result<(), BrowserError> {
+            self.out.lock().unwrap().retain(|out| out != id);
+            Ok(())
+        }
+    }
+
+    /// A lease that is revoked while its browser starts.
+    #[tokio::test]
+    async fn a_browser_whose_start_is_cancelled_is_given_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mute = Arc::new(Mute {
+            address: format!("ws://{}/devtools", listener.local_addr().unwrap()),
+            out: Mutex::default(),
+        });
+        let browsers = Browsers::new(
+            Arc::clone(&mute) as Arc<dyn BrowserProvider>,
+            Egress::new([], EgressLimits::default()),
+            Recycling::default(),
+        );
+        let open = browsers.open((800, 600), Duration::from_secs(60));
+        tokio::select! {
+            _ = open => panic!("a mute browser opens nothing"),
+            _ = listener.accept() => {}
+        }
+        assert_eq!(*mute.out.lock().unwrap(), ["one"]);
+        browsers.close().await;
+        assert!(mute.out.lock().unwrap().is_empty());
+    }
 }
