@@ -36,7 +36,7 @@ pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
     let project = Project::load(&args.project, env)?;
     let endpoint = args.coordinator.as_deref().map(Endpoint::parse).transpose()?;
     let options = PlanOptions { retries: args.retries, repeat: args.repeat_each };
-    let plan = plan::plan(&project, &args.select, &options, env).await?;
+    let plan = unless(&stop, plan::plan(&project, &args.select, &options, env)).await?;
     let targets = targets(&plan);
     eprintln!("{} tests of {}", plan.units.len(), project.config.project.id);
     if let Some(endpoint) = &endpoint {
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
 
     let supervisor = fleet::supervisor(env).await?;
     let result = async {
-        let mut apps = Apps::start(&project, &targets, &supervisor, env).await?;
+        let mut apps = unless(&stop, Apps::start(&project, &targets, &supervisor, env)).await?;
         let result = over_fleet(&args, &project, plan, &mut apps, endpoint, env, &stop).await;
         apps.stop().await;
         result
@@ -53,6 +53,18 @@ pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
     .await;
     supervisor.close().await;
     result
+}
+
+/// What `work` yields, unless somebody stops it first. Dropped work takes its children along.
+async fn unless<T>(stop: &CancellationToken, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        () = stop.cancelled() => Err(interrupted("before anything was submitted")),
+        result = work => result,
+    }
+}
+
+fn interrupted(when: &str) -> Failure {
+    Failure::new(ErrorCode::Interrupted, format!("interrupted {when}"))
 }
 
 async fn over_fleet(
@@ -104,23 +116,35 @@ async fn one_run(
     };
     let run_id = client.submit(&plan, &spec, options).await?;
     let mut progress = Progress::new(Progress::wanted(env.ci()));
-    let watched = tokio::select! {
-        watched = client.watch(&run_id, |event| progress.on_event(event)) => watched,
-        () = stop.cancelled() => {
-            client.clone().cancel(&run_id, "interrupted", None).await?;
-            Ok(())
+    let stopped = tokio::select! {
+        watched = client.watch(&run_id, |event| progress.on_event(event)) => {
+            watched?;
+            None
         }
-        reason = apps.died() => {
-            let problem = Problem::new(ErrorCode::AppUnreachable, reason);
-            client.clone().cancel(&run_id, &problem.message, Some(&problem)).await?;
-            Ok(())
-        }
+        () = stop.cancelled() => Some(None),
+        reason = apps.died() => Some(Some(Problem::new(ErrorCode::AppUnreachable, reason))),
     };
     progress.finish();
-    watched?;
-    let run = tokio::time::timeout(STOP_WITHIN, client.finished(&run_id)).await.map_err(|_| {
-        Failure::new(ErrorCode::InternalError, format!("run {run_id} did not end within {} s of its stop", STOP_WITHIN.as_secs()))
-    })??;
+    let ending = async {
+        if let Some(problem) = &stopped {
+            let reason = problem.as_ref().map_or("interrupted", |problem| &problem.message);
+            client.clone().cancel(&run_id, reason, problem.as_ref()).await?;
+        }
+        client.finished(&run_id).await
+    };
+    let ended = tokio::time::timeout(STOP_WITHIN, ending).await.unwrap_or_else(|_| {
+        let message = format!("run {run_id} did not end within {} s of its stop", STOP_WITHIN.as_secs());
+        Err(Failure::new(ErrorCode::InternalError, message))
+    });
+    let run = match ended {
+        Ok(run) => run,
+        // Whatever kept it from ending in order, somebody stopped it.
+        Err(failure) if stop.is_cancelled() => {
+            eprintln!("{}", failure.render());
+            return Err(interrupted("before the run could end in order"));
+        }
+        Err(failure) => return Err(failure),
+    };
     let records = client.records(&run).await;
     summary::report(project, &run, &records)
 }

@@ -83,7 +83,7 @@ impl Client {
         let mut after = None;
         let mut broken = 0;
         loop {
-            let status = match self.runs.watch(v1::WatchRequest { run_id: run.0.clone(), after: after.clone() }).await {
+            let status = match self.runs.watch(v1::WatchRequest { run_id: run.0.clone(), after }).await {
                 Ok(stream) => {
                     let mut stream = stream.into_inner();
                     loop {
@@ -155,7 +155,7 @@ impl Client {
 fn refused(what: &str, status: &tonic::Status) -> Failure {
     let message = format!("the coordinator did not take {what}: {}", status.message());
     match status.code() {
-        tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => {
+        tonic::Code::Unauthenticated => {
             Failure::new(ErrorCode::InvalidConfig, format!("{message}; name the coordinator's token file with --token-file"))
         }
         _ => Failure::new(problem_of(status).code, message),

@@ -97,3 +97,23 @@ fn a_second_signal_leaves_at_once_and_still_leaves_nothing() {
     assert_eq!(run.code(), Some(130));
     run.leaves_nothing();
 }
+
+#[test]
+fn a_signal_while_the_app_starts_ends_at_once_with_130() {
+    let project = Project::new(
+        "[project]\nid = \"slow\"\n[targets.web.app]\nurl = \"http://127.0.0.1:0\"\n\
+         [targets.web.app.command]\nprogram = \"sleep\"\nargs = [\"600\"]\n",
+    );
+    project.file("tests/a.e2e.ts", "import { test } from 'muster';\ntest('a', async () => {});\n");
+    let mut process = project.command(&["run"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("muster starts");
+    let mut said = BufReader::new(process.stderr.take().expect("piped"));
+    let mut line = String::new();
+    while !line.contains("starting the app") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("readable") > 0, "it ended before it started the app");
+    }
+    let family = descendants(process.id());
+    kill(Pid::from_raw(process.id() as i32), Signal::SIGINT).expect("it lives");
+    assert_eq!(process.wait().expect("it was ours").code(), Some(130));
+    assert_eq!(alive(&family), []);
+}

@@ -69,7 +69,6 @@ impl Project {
 }
 
 /// The binary, away from any project, with nothing of the build machine's environment.
-#[allow(clippy::disallowed_methods, reason = "a story starts the product as its user does")]
 pub(crate) fn muster(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
     command.args(args).env_clear().env(SHOP_PASSWORD.0, SHOP_PASSWORD.1).stdin(Stdio::null());
