@@ -165,12 +165,12 @@ impl<'a> Screen<'a> {
         let siblings = self.siblings(row);
         let elsewhere = |text: &str| siblings.shown.get(text).is_some_and(|rows| *rows > 1);
         let own = label(node).filter(|_| says_what(node));
-        if let Some(own) = own.filter(|own| siblings.rows > 1 && !elsewhere(clip(own))) {
-            if !masked(&store(clip(own))?) {
-                return self
-                    .group(index)
-                    .map_or(Some(None), |name| store(&name).map(Some));
-            }
+        if let Some(own) = own.filter(|own| siblings.rows > 1 && !elsewhere(clip(own)))
+            && !masked(&store(clip(own))?)
+        {
+            return self
+                .group(index)
+                .map_or(Some(None), |name| store(&name).map(Some));
         }
         let keys = self.row_keys(row, index);
         let stored = keys
@@ -198,7 +198,7 @@ impl<'a> Screen<'a> {
 
     /// [`Screen::keys`], as digests.
     fn places(&self, index: usize) -> &[u64] {
-        self.places[index].get_or_init(|| self.keys(index).iter().map(|key| digest(key)).collect())
+        self.places[index].get_or_init(|| self.keys(index).iter().map(digest).collect())
     }
 
     /// Every node of this role, name and text, and perhaps some that are not.
