@@ -166,15 +166,16 @@ impl GoalRun<'_> {
         }
         let (call, given) = (&self.call, self.given);
         let retry = given.try_ > 0;
-        let looked = look_up(
+        let looking = look_up(
             given.recordings.as_ref(),
             &given.namespace,
             &self.key,
             retry,
             &call.params,
             call.unique,
-        )
-        .await;
+        );
+        // A step that ends meanwhile has found nothing; whoever goes on says why it ended.
+        let looked = self.scope.run(looking).await.ok()?;
         cache.mode = CacheMode::Missed;
         match &looked.opened {
             Ok(opened) => {
@@ -244,7 +245,11 @@ impl GoalRun<'_> {
     /// Lets the executor reach a verdict.
     async fn live(&self, rest: &Rest) -> Lived {
         let call = &self.call;
-        let executor = match self.given.brains.executor(call.name, call.agent) {
+        let ready = match self.scope.ended() {
+            Some(problem) => Err(problem),
+            None => self.given.brains.executor(call.name, call.agent),
+        };
+        let executor = match ready {
             Ok(executor) => executor,
             Err(problem) => {
                 let name = call.agent.executor.as_str();

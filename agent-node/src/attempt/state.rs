@@ -34,6 +34,10 @@ const JUDGMENT_CALLS: u32 = 2;
 /// Model calls of a `waitFor`.
 const WAIT_CALLS: u32 = 25;
 
+/// Longest time of one step, whatever a test asks for: no clock overflows, and its phase ends it long
+/// before.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// An attempt's memory.
 pub(super) struct Attempt {
     pub(super) given: Arc<Given>,
@@ -159,8 +163,9 @@ impl Attempt {
     async fn serve(&mut self, scope: &Scope, seq: u32, op: &Op) -> Served {
         let given = Arc::clone(&self.given);
         let times = given.timeouts();
-        let limit =
-            |own: Option<u64>, configured: u64| Duration::from_millis(own.unwrap_or(configured));
+        let limit = |own: Option<u64>, configured: u64| {
+            Duration::from_millis(own.unwrap_or(configured)).min(LONGEST)
+        };
         let navigation = Duration::from_millis(times.navigation_ms);
         let needs_page = !matches!(
             op,

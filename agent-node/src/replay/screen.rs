@@ -166,11 +166,12 @@ impl<'a> Screen<'a> {
         let elsewhere = |text: &str| siblings.shown.get(text).is_some_and(|rows| *rows > 1);
         let own = label(node).filter(|_| says_what(node));
         if let Some(own) = own.filter(|own| siblings.rows > 1 && !elsewhere(clip(own)))
-            && !masked(&store(clip(own))?) {
-                return self
-                    .group(index)
-                    .map_or(Some(None), |name| store(&name).map(Some));
-            }
+            && !masked(&store(clip(own))?)
+        {
+            return self
+                .group(index)
+                .map_or(Some(None), |name| store(&name).map(Some));
+        }
         let keys = self.row_keys(row, index);
         let stored = keys
             .iter()

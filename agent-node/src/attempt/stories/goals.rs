@@ -605,3 +605,20 @@ async fn a_replay_does_not_wait_for_what_changed_nothing_when_it_was_recorded() 
         replayed.record.duration_ms
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_look_up_ends_with_its_step() {
+    let story = Story::of(shop());
+    story
+        .shelf
+        .hangs
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut call = goal("pay the cart");
+    call.timeout_ms = Some(1000);
+    let output = story.test(vec![open(), Op::AgentAct(call)]).await;
+    assert_eq!(
+        (code(&output), output.record.duration_ms),
+        (ErrorCode::StepTimeout, 1000)
+    );
+    assert!(output.staged.is_empty());
+}

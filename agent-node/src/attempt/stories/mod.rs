@@ -168,6 +168,7 @@ impl Brains for ScriptedBrains {
 pub(super) struct Shelf {
     entries: Mutex<BTreeMap<ReplayKey, Entry>>,
     pub(super) away: std::sync::atomic::AtomicBool,
+    pub(super) hangs: std::sync::atomic::AtomicBool,
 }
 
 impl Shelf {
@@ -201,6 +202,9 @@ impl Shelf {
 #[async_trait]
 impl ReplayStore for Shelf {
     async fn get(&self, _: &str, key: &ReplayKey) -> Result<Option<Entry>, StoreError> {
+        if self.hangs.load(std::sync::atomic::Ordering::Relaxed) {
+            std::future::pending().await
+        }
         if self.away.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(StoreError::Unavailable {
                 store: "test",

@@ -366,3 +366,33 @@ fn a_secret_in_a_title_or_in_the_bundle_is_refused() {
         assert!(!problem.message.contains("hunter22"), "{problem}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_step_may_ask_for_any_time_and_gets_its_phases() {
+    let mut story = Story::of(shop());
+    story.timeouts.test_ms = 3000;
+    let Op::Act {
+        locator, gesture, ..
+    } = tap("Missing")
+    else {
+        unreachable!()
+    };
+    let step = Op::Act {
+        locator,
+        gesture,
+        timeout_ms: Some(u64::MAX),
+    };
+    let (output, ()) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            worker.call(open()).await;
+            worker.ask(step).await;
+            let ToWorker::Abandon { problem } = worker.next().await else {
+                panic!("the test's time is up")
+            };
+            worker.done(TestOutcome::Failed { problem }).await;
+        })
+        .await;
+    assert_eq!(code(&output), ErrorCode::TestTimeout);
+    assert_eq!(output.record.duration_ms, 3000);
+}
