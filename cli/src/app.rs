@@ -48,7 +48,10 @@ impl Apps {
         supervisor: &Supervisor,
         env: &Env,
     ) -> Result<Self, Failure> {
-        let mut apps = Self { running: Vec::new(), urls: BTreeMap::new() };
+        let mut apps = Self {
+            running: Vec::new(),
+            urls: BTreeMap::new(),
+        };
         for name in targets {
             let app = &project.config.targets[name].app;
             let url = resolve(app).await?;
@@ -85,7 +88,10 @@ impl Apps {
 
     /// Ends every app and waits.
     pub(crate) async fn stop(self) {
-        let ends = self.running.into_iter().map(|app| app.child.kill_group(app.shutdown));
+        let ends = self
+            .running
+            .into_iter()
+            .map(|app| app.child.kill_group(app.shutdown));
         futures::future::join_all(ends).await;
     }
 }
@@ -101,24 +107,43 @@ impl RunningApp {
     ) -> Result<Self, Problem> {
         let ready = match &command.ready {
             Some(ready) => url.join(ready).map_err(|error| {
-                Problem::new(ErrorCode::InvalidConfig, format!("targets.{target}.app.command.ready = {ready:?} is no address: {error}"))
+                Problem::new(
+                    ErrorCode::InvalidConfig,
+                    format!(
+                        "targets.{target}.app.command.ready = {ready:?} is no address: {error}"
+                    ),
+                )
             })?,
             None => url.clone(),
         };
         if http::status(&ready, ASK_EVERY * 10).await.is_ok() {
             return Err(Problem::new(
                 ErrorCode::AppAlreadyRunning,
-                format!("something answers at {ready} already; stop it, or write port 0 in targets.{target}.app.url for a free port"),
+                format!(
+                    "something answers at {ready} already; stop it, or write port 0 in targets.{target}.app.url for a free port"
+                ),
             ));
         }
-        eprintln!("starting the app of {target}: {} {}", command.program, command.args.join(" "));
+        eprintln!(
+            "starting the app of {target}: {} {}",
+            command.program,
+            command.args.join(" ")
+        );
         let mut spec = CommandSpec::new(command_line(command, url, env));
         spec.env = environment(command, url, env);
-        spec.cwd = Some(command.cwd.as_ref().map_or_else(|| project.dir.clone(), |cwd| project.dir.join(cwd)));
+        spec.cwd = Some(
+            command
+                .cwd
+                .as_ref()
+                .map_or_else(|| project.dir.clone(), |cwd| project.dir.join(cwd)),
+        );
         spec.stdout = Pipe::Piped;
         spec.stderr = Pipe::Piped;
         let mut child = supervisor.spawn(&spec).map_err(|error| {
-            Problem::new(ErrorCode::AppUnreachable, format!("the app of target {target} did not start: {error}"))
+            Problem::new(
+                ErrorCode::AppUnreachable,
+                format!("the app of target {target} did not start: {error}"),
+            )
         })?;
         let output = Tail::default();
         output.follow(child.take_stdout().expect("stdout was asked for"));
@@ -128,8 +153,15 @@ impl RunningApp {
         let deadline = Instant::now() + timeout;
         let why = loop {
             match http::status(&ready, ASK_EVERY * 10).await {
-                Ok(200..=499) => return Ok(Self { child, shutdown: Duration::from_millis(command.shutdown_timeout_ms) }),
-                _ if Instant::now() >= deadline => break format!("was not ready at {ready} within {} s", timeout.as_secs()),
+                Ok(200..=499) => {
+                    return Ok(Self {
+                        child,
+                        shutdown: Duration::from_millis(command.shutdown_timeout_ms),
+                    });
+                }
+                _ if Instant::now() >= deadline => {
+                    break format!("was not ready at {ready} within {} s", timeout.as_secs());
+                }
                 Ok(_) | Err(_) => {}
             }
             tokio::select! {
@@ -143,14 +175,23 @@ impl RunningApp {
         child.kill_group(Duration::ZERO).await;
         Err(Problem::new(
             ErrorCode::AppUnreachable,
-            format!("the app of target {target} ({}) {why}{}", command.program, output.render()),
+            format!(
+                "the app of target {target} ({}) {why}{}",
+                command.program,
+                output.render()
+            ),
         ))
     }
 }
 
 /// The app's address with its port: port 0 on loopback becomes a free one.
 async fn resolve(app: &App) -> Result<Url, Failure> {
-    let invalid = |reason: String| Failure::new(ErrorCode::InvalidAppUrl, format!("app.url = {:?}: {reason}", app.url));
+    let invalid = |reason: String| {
+        Failure::new(
+            ErrorCode::InvalidAppUrl,
+            format!("app.url = {:?}: {reason}", app.url),
+        )
+    };
     let mut url = Url::parse(&app.url).map_err(|error| invalid(error.to_string()))?;
     if url.port() != Some(0) {
         return Ok(url);
@@ -160,20 +201,42 @@ async fn resolve(app: &App) -> Result<Url, Failure> {
         .map(|host| host.trim_matches(['[', ']']))
         .and_then(|host| host.parse().ok())
         .filter(IpAddr::is_loopback)
-        .ok_or_else(|| invalid("port 0 needs a literal loopback address, e.g. http://127.0.0.1:0".to_owned()))?;
-    let listener = TcpListener::bind(SocketAddr::new(host, 0)).await.map_err(|error| invalid(error.to_string()))?;
-    let port = listener.local_addr().map_err(|error| invalid(error.to_string()))?.port();
-    url.set_port(Some(port)).expect("an http address may have a port");
+        .ok_or_else(|| {
+            invalid("port 0 needs a literal loopback address, e.g. http://127.0.0.1:0".to_owned())
+        })?;
+    let listener = TcpListener::bind(SocketAddr::new(host, 0))
+        .await
+        .map_err(|error| invalid(error.to_string()))?;
+    let port = listener
+        .local_addr()
+        .map_err(|error| invalid(error.to_string()))?
+        .port();
+    url.set_port(Some(port))
+        .expect("an http address may have a port");
     Ok(url)
 }
 
 fn expand(text: &str, url: &Url) -> String {
-    text.replace("{port}", &url.port_or_known_default().unwrap_or_default().to_string())
+    text.replace(
+        "{port}",
+        &url.port_or_known_default().unwrap_or_default().to_string(),
+    )
 }
 
 fn command_line(command: &AppCommand, url: &Url, env: &Env) -> CommandLine {
-    let program = if command.program == "muster" { env.exe.clone() } else { command.program.clone().into() };
-    CommandLine { program, args: command.args.iter().map(|arg| expand(arg, url).into()).collect() }
+    let program = if command.program == "muster" {
+        env.exe.clone()
+    } else {
+        command.program.clone().into()
+    };
+    CommandLine {
+        program,
+        args: command
+            .args
+            .iter()
+            .map(|arg| expand(arg, url).into())
+            .collect(),
+    }
 }
 
 /// `PATH`, `HOME` and where temporary files go, then what the command names.
@@ -181,7 +244,12 @@ fn environment(command: &AppCommand, url: &Url, env: &Env) -> BTreeMap<OsString,
     ["PATH", "HOME", "TMPDIR", "TMP", "TEMP"]
         .iter()
         .filter_map(|&name| Some((name.into(), env.vars.get(name)?.into())))
-        .chain(command.env.iter().map(|(name, value)| (name.into(), expand(value, url).into())))
+        .chain(
+            command
+                .env
+                .iter()
+                .map(|(name, value)| (name.into(), expand(value, url).into())),
+        )
         .collect()
 }
 
@@ -197,7 +265,10 @@ impl Tail {
         tokio::spawn(async move {
             let mut chunk = [0; 4096];
             while let Ok(read @ 1..) = stream.read(&mut chunk).await {
-                let mut kept = tail.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut kept = tail
+                    .0
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
                 kept.extend_from_slice(&chunk[..read]);
                 let surplus = kept.len().saturating_sub(KEPT);
                 kept.drain(..surplus);
@@ -206,7 +277,10 @@ impl Tail {
     }
 
     fn render(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let kept = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         let lines: Vec<&str> = text.lines().collect();
         if lines.is_empty() {

@@ -8,7 +8,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// A distributed runner for end-to-end suites that mix goals in plain language, judgments and
 /// exact steps.
 #[derive(Debug, Parser)]
-#[command(name = "muster", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "muster",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -58,16 +63,36 @@ pub struct SelectArgs {
     #[arg(long, value_name = "REGEX", help_heading = "Selection")]
     pub grep: Option<String>,
     /// Only tests with one of these tags
-    #[arg(long, value_name = "TAG", value_delimiter = ',', help_heading = "Selection")]
+    #[arg(
+        long,
+        value_name = "TAG",
+        value_delimiter = ',',
+        help_heading = "Selection"
+    )]
     pub tag: Vec<String>,
     /// No tests with one of these tags
-    #[arg(long, value_name = "TAG", value_delimiter = ',', help_heading = "Selection")]
+    #[arg(
+        long,
+        value_name = "TAG",
+        value_delimiter = ',',
+        help_heading = "Selection"
+    )]
     pub exclude_tag: Vec<String>,
     /// Only these targets of muster.toml
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Selection")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Selection"
+    )]
     pub target: Vec<String>,
     /// Run tests that pin no agent once under each of these agents of muster.toml
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Selection")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Selection"
+    )]
     pub agent: Vec<String>,
     /// Only what did not pass in the last run
     #[arg(long, help_heading = "Selection")]
@@ -93,7 +118,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["nodes", "slots"], help_heading = "Fleet")]
     pub coordinator: Option<String>,
     /// File with the coordinator's token (TCP addresses need one)
-    #[arg(long, value_name = "FILE", requires = "coordinator", help_heading = "Fleet")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "coordinator",
+        help_heading = "Fleet"
+    )]
     pub token_file: Option<PathBuf>,
     /// Retries of a failed test [default: of muster.toml]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10), help_heading = "Policy")]
@@ -111,7 +141,12 @@ pub struct RunArgs {
     #[arg(long, conflicts_with = "cache", help_heading = "Recordings")]
     pub no_cache: bool,
     /// Whether an executor may be asked for a goal that has no recording
-    #[arg(long, value_name = "WHEN", default_value = "missing", help_heading = "Recordings")]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "missing",
+        help_heading = "Recordings"
+    )]
     pub agents: AgentsArg,
 }
 
@@ -153,7 +188,11 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 pub struct CoordinatorArgs {
     /// Where to listen: `unix:PATH`, or a loopback `HOST:PORT` with a token
-    #[arg(long, value_name = "ADDRESS", default_value = "unix:.muster/coordinator.sock")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "unix:.muster/coordinator.sock"
+    )]
     pub listen: String,
     /// File with the token that clients and nodes must show on TCP; made with a fresh one if it isn't there
     #[arg(long, value_name = "FILE", default_value = ".muster/token")]
@@ -179,7 +218,11 @@ pub struct CoordinatorArgs {
 #[derive(Debug, Args)]
 pub struct NodeArgs {
     /// The coordinator: `unix:PATH` or `HOST:PORT`
-    #[arg(long, value_name = "ADDRESS", default_value = "unix:.muster/coordinator.sock")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "unix:.muster/coordinator.sock"
+    )]
     pub coordinator: String,
     /// File with the coordinator's token (TCP addresses need one)
     #[arg(long, value_name = "FILE")]

@@ -50,11 +50,18 @@ async fn ls(store: &FileReplayStore, json: bool) -> Result<u8, Failure> {
     }
     rows.sort_by(|a, b| (&a.test, &a.instruction_digest).cmp(&(&b.test, &b.instruction_digest)));
     if json {
-        println!("{}", serde_json::to_string_pretty(&rows).expect("rows are plain data"));
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&rows).expect("rows are plain data")
+        );
         return Ok(0);
     }
     for row in &rows {
-        let problem = row.problem.as_ref().map(|problem| format!("  {problem}")).unwrap_or_default();
+        let problem = row
+            .problem
+            .as_ref()
+            .map(|problem| format!("  {problem}"))
+            .unwrap_or_default();
         println!(
             "{}  {} [{}]  goal {}  {}  {} actions{problem}",
             &row.key[..row.key.len().min(12)],
@@ -115,10 +122,15 @@ async fn clear(store: &FileReplayStore, test: Option<&str>) -> Result<u8, Failur
     for info in entries(store).await? {
         let wanted = match test {
             None => true,
-            Some(part) => row(store, &info).await?.is_some_and(|row| row.test.contains(part)),
+            Some(part) => row(store, &info)
+                .await?
+                .is_some_and(|row| row.test.contains(part)),
         };
         if wanted {
-            let swap = store.delete_if(NAMESPACE, &info.key, info.generation).await.map_err(unavailable)?;
+            let swap = store
+                .delete_if(NAMESPACE, &info.key, info.generation)
+                .await
+                .map_err(unavailable)?;
             removed += u32::from(matches!(swap, Swap::Done(_)));
         }
     }
@@ -130,7 +142,10 @@ async fn entries(store: &FileReplayStore) -> Result<Vec<EntryInfo>, Failure> {
     let mut entries = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
-        let page = store.list(NAMESPACE, "", cursor.as_deref()).await.map_err(unavailable)?;
+        let page = store
+            .list(NAMESPACE, "", cursor.as_deref())
+            .await
+            .map_err(unavailable)?;
         entries.extend(page.entries);
         cursor = page.next;
         if cursor.is_none() {
@@ -143,7 +158,10 @@ fn age(recorded_at: &str) -> String {
     let Ok(then) = recorded_at.parse::<Timestamp>() else {
         return "unknown age".to_owned();
     };
-    let seconds = Timestamp::now().as_second().saturating_sub(then.as_second()).max(0);
+    let seconds = Timestamp::now()
+        .as_second()
+        .saturating_sub(then.as_second())
+        .max(0);
     match seconds {
         0..60 => format!("{seconds}s old"),
         60..3_600 => format!("{}min old", seconds / 60),

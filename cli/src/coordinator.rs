@@ -17,8 +17,12 @@ use crate::failure::Failure;
 use crate::interrupt;
 
 pub(crate) async fn serve(args: CoordinatorArgs) -> Result<u8, Failure> {
-    let stop = interrupt::token()
-        .map_err(|error| Failure::new(ErrorCode::InternalError, format!("signals can't be caught: {error}")))?;
+    let stop = interrupt::token().map_err(|error| {
+        Failure::new(
+            ErrorCode::InternalError,
+            format!("signals can't be caught: {error}"),
+        )
+    })?;
     let listener = match Endpoint::parse(&args.listen)? {
         Endpoint::Unix(path) => {
             if let Some(folder) = path.parent() {
@@ -26,7 +30,9 @@ pub(crate) async fn serve(args: CoordinatorArgs) -> Result<u8, Failure> {
             }
             Listener::unix(path).await?
         }
-        Endpoint::Tcp(address) => Listener::tcp(resolve(&address)?, own_token(&args.token_file)?).await?,
+        Endpoint::Tcp(address) => {
+            Listener::tcp(resolve(&address)?, own_token(&args.token_file)?).await?
+        }
     };
     let replay = FileReplayStore::open(&args.cache_dir).map_err(unavailable)?;
     let blobs = FileBlobStore::open(args.state.join("blobs")).map_err(unavailable)?;
@@ -41,7 +47,10 @@ pub(crate) async fn serve(args: CoordinatorArgs) -> Result<u8, Failure> {
     })
     .await?;
     match listener.address() {
-        Some(address) => println!("listening on {address} with the token in {}", args.token_file.display()),
+        Some(address) => println!(
+            "listening on {address} with the token in {}",
+            args.token_file.display()
+        ),
         None => println!("listening on {}", args.listen),
     }
     let served = coordinator.serve(listener, stop).await;
@@ -51,7 +60,12 @@ pub(crate) async fn serve(args: CoordinatorArgs) -> Result<u8, Failure> {
 }
 
 fn resolve(address: &str) -> Result<SocketAddr, Failure> {
-    let unknown = |reason: String| Failure::new(ErrorCode::ListenRefused, format!("{address} is no address to listen on: {reason}"));
+    let unknown = |reason: String| {
+        Failure::new(
+            ErrorCode::ListenRefused,
+            format!("{address} is no address to listen on: {reason}"),
+        )
+    };
     address
         .to_socket_addrs()
         .map_err(|error| unknown(error.to_string()))?
@@ -67,9 +81,18 @@ fn own_token(path: &Path) -> Result<Secret, Failure> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
         Ok(mut file) => {
-            let token = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+            let token = format!(
+                "{}{}",
+                uuid::Uuid::new_v4().simple(),
+                uuid::Uuid::new_v4().simple()
+            );
             writeln!(file, "{token}").map_err(|error| unwritable(path, &error))?;
             Ok(Secret::new(token))
         }
@@ -79,7 +102,10 @@ fn own_token(path: &Path) -> Result<Secret, Failure> {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(ErrorCode::InvalidConfig, format!("{} can't be written: {error}", path.display()))
+    Failure::new(
+        ErrorCode::InvalidConfig,
+        format!("{} can't be written: {error}", path.display()),
+    )
 }
 
 fn unavailable(error: StoreError) -> Failure {

@@ -22,15 +22,34 @@ pub(crate) async fn serve(args: DemoAppArgs) -> Result<u8, Failure> {
         .map(|name| name.parse())
         .collect::<Result<_, muster_shop::UnknownBug>>()
         .map_err(|error| Failure::new(ErrorCode::InvalidConfig, error.to_string()))?;
-    let shop = Shop::bind(ShopOptions { listen: args.listen, bugs, seed: args.seed }).await.map_err(|error| {
-        Failure::new(ErrorCode::ListenRefused, format!("the shop can't listen on {}: {error}; choose another with --listen", args.listen))
+    let shop = Shop::bind(ShopOptions {
+        listen: args.listen,
+        bugs,
+        seed: args.seed,
+    })
+    .await
+    .map_err(|error| {
+        Failure::new(
+            ErrorCode::ListenRefused,
+            format!(
+                "the shop can't listen on {}: {error}; choose another with --listen",
+                args.listen
+            ),
+        )
     })?;
     println!("the shop is open at http://{}/", shop.address());
-    let stop = interrupt::token()
-        .map_err(|error| Failure::new(ErrorCode::InternalError, format!("signals can't be caught: {error}")))?;
+    let stop = interrupt::token().map_err(|error| {
+        Failure::new(
+            ErrorCode::InternalError,
+            format!("signals can't be caught: {error}"),
+        )
+    })?;
     let stopped = stop.clone().cancelled_owned();
-    shop.serve(stopped)
-        .await
-        .map_err(|error| Failure::new(ErrorCode::ListenRefused, format!("the shop closed: {error}")))?;
+    shop.serve(stopped).await.map_err(|error| {
+        Failure::new(
+            ErrorCode::ListenRefused,
+            format!("the shop closed: {error}"),
+        )
+    })?;
     Ok(0)
 }

@@ -31,7 +31,9 @@ impl Endpoint {
             return Ok(Self::Unix(PathBuf::from(path)));
         }
         match text.rsplit_once(':') {
-            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() && !text.contains('/') => {
+            Some((host, port))
+                if !host.is_empty() && port.parse::<u16>().is_ok() && !text.contains('/') =>
+            {
                 Ok(Self::Tcp(text.to_owned()))
             }
             _ => Err(bad(text)),
@@ -53,18 +55,22 @@ impl Endpoint {
         let unavailable = |reason: String| {
             Failure::new(
                 ErrorCode::CoordinatorUnavailable,
-                format!("no coordinator answers at {self}: {reason}; start one with `muster coordinator --listen {self}`"),
+                format!(
+                    "no coordinator answers at {self}: {reason}; start one with `muster coordinator --listen {self}`"
+                ),
             )
         };
         let channel = match self {
             Self::Unix(path) => {
                 let path = path.clone();
-                tuned(tonic::transport::Endpoint::from_static("http://muster.invalid"))
-                    .connect_with_connector(tower::service_fn(move |_: Uri| {
-                        let path = path.clone();
-                        async move { UnixStream::connect(path).await.map(TokioIo::new) }
-                    }))
-                    .await
+                tuned(tonic::transport::Endpoint::from_static(
+                    "http://muster.invalid",
+                ))
+                .connect_with_connector(tower::service_fn(move |_: Uri| {
+                    let path = path.clone();
+                    async move { UnixStream::connect(path).await.map(TokioIo::new) }
+                }))
+                .await
             }
             Self::Tcp(address) => {
                 let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{address}"))
@@ -78,7 +84,10 @@ impl Endpoint {
 
 /// A coordinator that is gone without a word is noticed: no call and no watch waits for ever.
 fn tuned(endpoint: tonic::transport::Endpoint) -> tonic::transport::Endpoint {
-    endpoint.connect_timeout(PATIENCE).http2_keep_alive_interval(PATIENCE).keep_alive_timeout(PATIENCE)
+    endpoint
+        .connect_timeout(PATIENCE)
+        .http2_keep_alive_interval(PATIENCE)
+        .keep_alive_timeout(PATIENCE)
 }
 
 impl std::fmt::Display for Endpoint {
@@ -93,10 +102,16 @@ impl std::fmt::Display for Endpoint {
 /// Reads a token file.
 pub(crate) fn read_token(path: &Path) -> Result<Secret, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(ErrorCode::InvalidConfig, format!("the token file {} can't be read: {error}", path.display()))
+        Failure::new(
+            ErrorCode::InvalidConfig,
+            format!("the token file {} can't be read: {error}", path.display()),
+        )
     })?;
     match text.trim() {
-        "" => Err(Failure::new(ErrorCode::InvalidConfig, format!("the token file {} is empty", path.display()))),
+        "" => Err(Failure::new(
+            ErrorCode::InvalidConfig,
+            format!("the token file {} is empty", path.display()),
+        )),
         token => Ok(Secret::new(token)),
     }
 }
@@ -113,7 +128,9 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
 fn bad(text: &str) -> Failure {
     Failure::new(
         ErrorCode::InvalidConfig,
-        format!("{text:?} is no coordinator address; write unix:PATH or HOST:PORT, e.g. 127.0.0.1:7700"),
+        format!(
+            "{text:?} is no coordinator address; write unix:PATH or HOST:PORT, e.g. 127.0.0.1:7700"
+        ),
     )
 }
 
@@ -123,10 +140,20 @@ mod tests {
 
     #[test]
     fn addresses_are_sockets_or_host_and_port() {
-        assert_eq!(Endpoint::parse("unix:/run/m.sock").unwrap(), Endpoint::Unix("/run/m.sock".into()));
-        assert_eq!(Endpoint::parse("127.0.0.1:7700").unwrap(), Endpoint::Tcp("127.0.0.1:7700".into()));
+        assert_eq!(
+            Endpoint::parse("unix:/run/m.sock").unwrap(),
+            Endpoint::Unix("/run/m.sock".into())
+        );
+        assert_eq!(
+            Endpoint::parse("127.0.0.1:7700").unwrap(),
+            Endpoint::Tcp("127.0.0.1:7700".into())
+        );
         assert!(Endpoint::parse("[::1]:7700").unwrap().on_this_machine());
-        assert!(!Endpoint::parse("farm.example:7700").unwrap().on_this_machine());
+        assert!(
+            !Endpoint::parse("farm.example:7700")
+                .unwrap()
+                .on_this_machine()
+        );
         for wrong in ["", "unix:", "7700", "http://a:7700", "host:port"] {
             assert!(Endpoint::parse(wrong).is_err(), "{wrong}");
         }

@@ -18,7 +18,9 @@ impl Env {
     pub(crate) fn read() -> Self {
         Self {
             vars: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
                 .collect(),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             exe: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("muster")),
@@ -27,6 +29,8 @@ impl Env {
 
     /// A build machine: `CI` is set to something other than nothing, 0 or false.
     pub(crate) fn ci(&self) -> bool {
-        self.vars.get("CI").is_some_and(|value| !matches!(value.trim(), "" | "0" | "false"))
+        self.vars
+            .get("CI")
+            .is_some_and(|value| !matches!(value.trim(), "" | "0" | "false"))
     }
 }

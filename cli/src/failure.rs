@@ -18,7 +18,11 @@ impl Failure {
             .0
             .iter()
             .map(|problem| {
-                let place = problem.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                let place = problem
+                    .place
+                    .as_ref()
+                    .map(|place| format!("{place}: "))
+                    .unwrap_or_default();
                 format!("muster: {place}{} [{}]", problem.message, problem.code)
             })
             .collect();
@@ -26,7 +30,11 @@ impl Failure {
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        self.0.iter().map(|problem| problem.class()).max().map_or(4, |class| class.exit_code())
+        self.0
+            .iter()
+            .map(|problem| problem.class())
+            .max()
+            .map_or(4, |class| class.exit_code())
     }
 }
 
@@ -47,6 +55,9 @@ mod tests {
             Problem::new(ErrorCode::BrowserUnavailable, "b"),
         ]);
         assert_eq!(failure.exit_code(), 3);
-        assert_eq!(failure.render(), "muster: a [COLLECTION_ERROR]\nmuster: b [BROWSER_UNAVAILABLE]");
+        assert_eq!(
+            failure.render(),
+            "muster: a [COLLECTION_ERROR]\nmuster: b [BROWSER_UNAVAILABLE]"
+        );
     }
 }

@@ -40,7 +40,12 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    pub(crate) async fn start(project: &Project, nodes: u32, slots: u32, env: &Env) -> Result<Self, Failure> {
+    pub(crate) async fn start(
+        project: &Project,
+        nodes: u32,
+        slots: u32,
+        env: &Env,
+    ) -> Result<Self, Failure> {
         let supervisor = supervisor(env).await?;
         let folder = supervisor
             .temp_folder("muster-")
@@ -53,7 +58,11 @@ impl Fleet {
         let listener = Listener::unix(&socket).await?;
         let coordinator = Coordinator::open(CoordinatorConfig {
             namespace: NAMESPACE.to_owned(),
-            ..CoordinatorConfig::new(folder.path().join("runs"), Arc::new(replay), Arc::new(blobs))
+            ..CoordinatorConfig::new(
+                folder.path().join("runs"),
+                Arc::new(replay),
+                Arc::new(blobs),
+            )
         })
         .await?;
         let stop_serving = CancellationToken::new();
@@ -79,7 +88,15 @@ impl Fleet {
                 tokio::spawn(node::run(config, stop_nodes.clone()))
             })
             .collect();
-        Ok(Self { coordinator, folder, supervisor, stop_nodes, stop_serving, nodes, serving })
+        Ok(Self {
+            coordinator,
+            folder,
+            supervisor,
+            stop_nodes,
+            stop_serving,
+            nodes,
+            serving,
+        })
     }
 
     /// Where it listens.
@@ -123,7 +140,10 @@ fn browser_source(browser: &Browser) -> BrowserSource {
 
 /// This binary with one of its hidden commands.
 pub(crate) fn own_command(env: &Env, command: &str) -> CommandLine {
-    CommandLine { program: env.exe.clone(), args: vec![command.into()] }
+    CommandLine {
+        program: env.exe.clone(),
+        args: vec![command.into()],
+    }
 }
 
 /// A supervisor for what the client itself starts.

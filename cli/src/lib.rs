@@ -45,7 +45,10 @@ pub fn main() -> ExitCode {
         }
     };
     let env = Env::read();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("muster: no threads to run on: {error}");

@@ -9,7 +9,16 @@ use crate::project::Project;
 
 pub(crate) async fn list(args: ListArgs, env: &Env) -> Result<u8, Failure> {
     let project = Project::load(&args.project, env)?;
-    let plan = plan::plan(&project, &args.select, &PlanOptions { retries: None, repeat: 1 }, env).await?;
+    let plan = plan::plan(
+        &project,
+        &args.select,
+        &PlanOptions {
+            retries: None,
+            repeat: 1,
+        },
+        env,
+    )
+    .await?;
     if args.json {
         let tests: Vec<_> = plan
             .units
@@ -32,9 +41,22 @@ pub(crate) async fn list(args: ListArgs, env: &Env) -> Result<u8, Failure> {
         return Ok(0);
     }
     for unit in &plan.units {
-        let skip = if unit.skip_reason.is_empty() { String::new() } else { format!("  skipped: {}", unit.skip_reason) };
-        let tags = if unit.tags.is_empty() { String::new() } else { format!("  @{}", unit.tags.join(" @")) };
-        println!("{}:{} [{}]{tags}{skip}", title(unit), unit.line, unit.target);
+        let skip = if unit.skip_reason.is_empty() {
+            String::new()
+        } else {
+            format!("  skipped: {}", unit.skip_reason)
+        };
+        let tags = if unit.tags.is_empty() {
+            String::new()
+        } else {
+            format!("  @{}", unit.tags.join(" @"))
+        };
+        println!(
+            "{}:{} [{}]{tags}{skip}",
+            title(unit),
+            unit.line,
+            unit.target
+        );
     }
     let files: std::collections::BTreeSet<_> = plan.units.iter().map(|unit| &unit.file).collect();
     println!("{} tests in {} files", plan.units.len(), files.len());

@@ -16,8 +16,12 @@ use crate::failure::Failure;
 use crate::{fleet, interrupt};
 
 pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
-    let stop = interrupt::token()
-        .map_err(|error| Failure::new(ErrorCode::InternalError, format!("signals can't be caught: {error}")))?;
+    let stop = interrupt::token().map_err(|error| {
+        Failure::new(
+            ErrorCode::InternalError,
+            format!("signals can't be caught: {error}"),
+        )
+    })?;
     let slots = args.slots.unwrap_or_else(fleet::default_slots);
     let name = args.name.clone().unwrap_or_else(host_name);
     let coordinator = match Endpoint::parse(&args.coordinator)? {
@@ -52,18 +56,32 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
 }
 
 fn tcp(address: &str, args: &NodeArgs) -> Result<node::Endpoint, Failure> {
-    let unknown = |reason: String| Failure::new(ErrorCode::CoordinatorUnavailable, format!("{address} can't be found: {reason}"));
+    let unknown = |reason: String| {
+        Failure::new(
+            ErrorCode::CoordinatorUnavailable,
+            format!("{address} can't be found: {reason}"),
+        )
+    };
     let resolved = address
         .to_socket_addrs()
         .map_err(|error| unknown(error.to_string()))?
         .next()
         .ok_or_else(|| unknown("the name has no address".to_owned()))?;
     let token = args.token_file.as_deref().ok_or_else(|| {
-        Failure::new(ErrorCode::InvalidConfig, format!("{address} needs the coordinator's token: name its file with --token-file"))
+        Failure::new(
+            ErrorCode::InvalidConfig,
+            format!("{address} needs the coordinator's token: name its file with --token-file"),
+        )
     })?;
-    Ok(node::Endpoint::Tcp { address: resolved, token: read_token(token)? })
+    Ok(node::Endpoint::Tcp {
+        address: resolved,
+        token: read_token(token)?,
+    })
 }
 
 fn host_name() -> String {
-    nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "node".to_owned())
+    nix::unistd::gethostname()
+        .ok()
+        .and_then(|name| name.into_string().ok())
+        .unwrap_or_else(|| "node".to_owned())
 }

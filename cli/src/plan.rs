@@ -41,7 +41,10 @@ pub(crate) async fn plan(
         Some(LastReport::read(&project.output())?.ok_or_else(|| {
             Failure::new(
                 ErrorCode::NoLastRun,
-                format!("--last-failed needs the report of an earlier run in {}; run once without it", project.output().display()),
+                format!(
+                    "--last-failed needs the report of an earlier run in {}; run once without it",
+                    project.output().display()
+                ),
             )
         })?)
     } else {
@@ -53,10 +56,19 @@ pub(crate) async fn plan(
     if files.is_empty() {
         return Err(Failure::new(
             ErrorCode::NoTests,
-            format!("no file matches tests.include = {:?} in {}", project.config.tests.include, project.dir.display()),
+            format!(
+                "no file matches tests.include = {:?} in {}",
+                project.config.tests.include,
+                project.dir.display()
+            ),
         ));
     }
-    let packed = muster_script::pack(&project.dir, &project.config, &files, &secrets(project, env))?;
+    let packed = muster_script::pack(
+        &project.dir,
+        &project.config,
+        &files,
+        &secrets(project, env),
+    )?;
     let collected = collect::collect(&packed, &files, env).await?;
     let tests = select::select(&collected, &selection).map_err(Failure)?;
     let mut units = select::expand(
@@ -90,10 +102,20 @@ pub(crate) async fn plan(
 
 fn selection(args: &SelectArgs, env: &Env) -> Result<Selection, Problem> {
     Ok(Selection {
-        positionals: args.patterns.iter().map(|text| Positional::parse(text).map_err(|reason| Problem::new(ErrorCode::NoTests, reason))).collect::<Result<_, _>>()?,
+        positionals: args
+            .patterns
+            .iter()
+            .map(|text| {
+                Positional::parse(text).map_err(|reason| Problem::new(ErrorCode::NoTests, reason))
+            })
+            .collect::<Result<_, _>>()?,
         tags: args.tag.clone(),
         exclude_tags: args.exclude_tag.clone(),
-        grep: args.grep.as_deref().map(|text| select::pattern("--grep", text)).transpose()?,
+        grep: args
+            .grep
+            .as_deref()
+            .map(|text| select::pattern("--grep", text))
+            .transpose()?,
         ci: env.ci(),
         ..Selection::default()
     })
@@ -105,7 +127,12 @@ fn secrets(project: &Project, env: &Env) -> Vec<(String, Secret)> {
         .config
         .secrets
         .iter()
-        .filter_map(|(name, source)| Some((name.clone(), Secret::new(env.vars.get(&source.env)?.as_str()))))
+        .filter_map(|(name, source)| {
+            Some((
+                name.clone(),
+                Secret::new(env.vars.get(&source.env)?.as_str()),
+            ))
+        })
         .collect();
     values.into_iter().collect()
 }

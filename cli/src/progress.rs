@@ -36,12 +36,19 @@ impl Progress {
         let bar = live.then(|| {
             let bar = ProgressBar::no_length();
             bar.set_style(
-                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+                ProgressStyle::with_template("{msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             );
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { titles: BTreeMap::new(), running: BTreeMap::new(), bar, total: 0, done: 0 }
+        Self {
+            titles: BTreeMap::new(),
+            running: BTreeMap::new(),
+            bar,
+            total: 0,
+            done: 0,
+        }
     }
 
     /// Whether standard error is a terminal that can redraw.
@@ -64,7 +71,11 @@ impl Progress {
             Some(Event::Leased(leased)) => {
                 self.running.insert(
                     leased.unit_id.clone(),
-                    Running { node: leased.node_id.clone(), since: Instant::now(), step: String::new() },
+                    Running {
+                        node: leased.node_id.clone(),
+                        since: Instant::now(),
+                        step: String::new(),
+                    },
                 );
             }
             Some(Event::Progress(progress)) => match &progress.what {
@@ -83,12 +94,25 @@ impl Progress {
             Some(Event::Expired(expired)) => {
                 self.running.remove(&expired.unit_id);
                 let title = self.title(&expired.unit_id);
-                let next = if expired.given_up { "given up" } else { "waits for another node" };
-                self.print(&format!("  {} {title}: {} ({}); {next}", style("lost").yellow(), expired.reason, expired.node_id));
+                let next = if expired.given_up {
+                    "given up"
+                } else {
+                    "waits for another node"
+                };
+                self.print(&format!(
+                    "  {} {title}: {} ({}); {next}",
+                    style("lost").yellow(),
+                    expired.reason,
+                    expired.node_id
+                ));
                 self.done += usize::from(expired.given_up);
             }
             Some(Event::Cancelled(cancelled)) => {
-                self.print(&format!("  {} {}", style("stopped").yellow(), cancelled.reason));
+                self.print(&format!(
+                    "  {} {}",
+                    style("stopped").yellow(),
+                    cancelled.reason
+                ));
             }
             Some(Event::Reset(_)) => {
                 self.running.clear();
@@ -133,7 +157,10 @@ impl Progress {
         let title = self.title(&committed.unit_id);
         let node = running.map_or_else(|| result.node_id.clone(), |running| running.node);
         let took = crate::summary::duration(result.duration_ms);
-        self.print(&format!("  {word} {title} {}{retry} {note}", style(format!("{took} on {node}")).dim()));
+        self.print(&format!(
+            "  {word} {title} {}{retry} {note}",
+            style(format!("{took} on {node}")).dim()
+        ));
     }
 
     fn redraw(&self) {
@@ -141,14 +168,21 @@ impl Progress {
         let mut lines = vec![format!("{} of {} tests", self.done, self.total)];
         for (unit, running) in self.running.iter().take(SHOWN) {
             let age = running.since.elapsed().as_secs();
-            lines.push(format!("  {age:>3}s {} {} {}", running.node, self.title(unit), style(&running.step).dim()));
+            lines.push(format!(
+                "  {age:>3}s {} {} {}",
+                running.node,
+                self.title(unit),
+                style(&running.step).dim()
+            ));
         }
         if self.running.len() > SHOWN {
             lines.push(format!("  and {} more", self.running.len() - SHOWN));
         }
         let width = usize::from(Term::stderr().size().1).max(20);
-        let lines: Vec<String> =
-            lines.iter().map(|line| console::truncate_str(line, width - 1, "…").into_owned()).collect();
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| console::truncate_str(line, width - 1, "…").into_owned())
+            .collect();
         bar.set_message(lines.join("\n"));
     }
 

@@ -25,7 +25,10 @@ impl Project {
                 if !path.is_file() {
                     return Err(Failure::new(
                         ErrorCode::ConfigNotFound,
-                        format!("there is no file {}; --config names a muster.toml", path.display()),
+                        format!(
+                            "there is no file {}; --config names a muster.toml",
+                            path.display()
+                        ),
                     ));
                 }
                 path
@@ -33,11 +36,19 @@ impl Project {
             None => find(&env.cwd)?,
         };
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            Failure::new(ErrorCode::ConfigNotFound, format!("{} can't be read: {error}", path.display()))
+            Failure::new(
+                ErrorCode::ConfigNotFound,
+                format!("{} can't be read: {error}", path.display()),
+            )
         })?;
-        let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
         let config = Config::parse(&text, &name).map_err(muster_proto::outcome::Problem::from)?;
-        let dir = path.parent().map_or_else(|| env.cwd.clone(), Path::to_path_buf);
+        let dir = path
+            .parent()
+            .map_or_else(|| env.cwd.clone(), Path::to_path_buf);
         Ok(Self { dir, config })
     }
 
@@ -53,10 +64,16 @@ impl Project {
 }
 
 fn find(cwd: &Path) -> Result<PathBuf, Failure> {
-    cwd.ancestors().map(|folder| folder.join("muster.toml")).find(|path| path.is_file()).ok_or_else(|| {
-        Failure::new(
-            ErrorCode::ConfigNotFound,
-            format!("there is no muster.toml in {} or a folder above; name one with --config", cwd.display()),
-        )
-    })
+    cwd.ancestors()
+        .map(|folder| folder.join("muster.toml"))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            Failure::new(
+                ErrorCode::ConfigNotFound,
+                format!(
+                    "there is no muster.toml in {} or a folder above; name one with --config",
+                    cwd.display()
+                ),
+            )
+        })
 }

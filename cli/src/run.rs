@@ -31,14 +31,29 @@ use self::client::Client;
 const STOP_WITHIN: Duration = Duration::from_secs(45);
 
 pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
-    let stop = interrupt::token()
-        .map_err(|error| Failure::new(ErrorCode::InternalError, format!("signals can't be caught: {error}")))?;
+    let stop = interrupt::token().map_err(|error| {
+        Failure::new(
+            ErrorCode::InternalError,
+            format!("signals can't be caught: {error}"),
+        )
+    })?;
     let project = Project::load(&args.project, env)?;
-    let endpoint = args.coordinator.as_deref().map(Endpoint::parse).transpose()?;
-    let options = PlanOptions { retries: args.retries, repeat: args.repeat_each };
+    let endpoint = args
+        .coordinator
+        .as_deref()
+        .map(Endpoint::parse)
+        .transpose()?;
+    let options = PlanOptions {
+        retries: args.retries,
+        repeat: args.repeat_each,
+    };
     let plan = unless(&stop, plan::plan(&project, &args.select, &options, env)).await?;
     let targets = targets(&plan);
-    eprintln!("{} tests of {}", plan.units.len(), project.config.project.id);
+    eprintln!(
+        "{} tests of {}",
+        plan.units.len(),
+        project.config.project.id
+    );
     if let Some(endpoint) = &endpoint {
         check_reachable(&project, &targets, endpoint)?;
     }
@@ -56,7 +71,10 @@ pub(crate) async fn run(args: RunArgs, env: &Env) -> Result<u8, Failure> {
 }
 
 /// What `work` yields, unless somebody stops it first. Dropped work takes its children along.
-async fn unless<T>(stop: &CancellationToken, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+async fn unless<T>(
+    stop: &CancellationToken,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     tokio::select! {
         () = stop.cancelled() => Err(interrupted("before anything was submitted")),
         result = work => result,
@@ -83,7 +101,13 @@ async fn over_fleet(
             one_run(args, project, plan, apps, client, env, stop).await
         }
         None => {
-            let fleet = Fleet::start(project, args.nodes, args.slots.unwrap_or_else(fleet::default_slots), env).await?;
+            let fleet = Fleet::start(
+                project,
+                args.nodes,
+                args.slots.unwrap_or_else(fleet::default_slots),
+                env,
+            )
+            .await?;
             let result = match Client::connect(&fleet.endpoint(), None).await {
                 Ok(client) => one_run(args, project, plan, apps, client, env, stop).await,
                 Err(failure) => Err(failure),
@@ -127,15 +151,25 @@ async fn one_run(
     progress.finish();
     let ending = async {
         if let Some(problem) = &stopped {
-            let reason = problem.as_ref().map_or("interrupted", |problem| &problem.message);
-            client.clone().cancel(&run_id, reason, problem.as_ref()).await?;
+            let reason = problem
+                .as_ref()
+                .map_or("interrupted", |problem| &problem.message);
+            client
+                .clone()
+                .cancel(&run_id, reason, problem.as_ref())
+                .await?;
         }
         client.finished(&run_id).await
     };
-    let ended = tokio::time::timeout(STOP_WITHIN, ending).await.unwrap_or_else(|_| {
-        let message = format!("run {run_id} did not end within {} s of its stop", STOP_WITHIN.as_secs());
-        Err(Failure::new(ErrorCode::InternalError, message))
-    });
+    let ended = tokio::time::timeout(STOP_WITHIN, ending)
+        .await
+        .unwrap_or_else(|_| {
+            let message = format!(
+                "run {run_id} did not end within {} s of its stop",
+                STOP_WITHIN.as_secs()
+            );
+            Err(Failure::new(ErrorCode::InternalError, message))
+        });
     let run = match ended {
         Ok(run) => run,
         // Whatever kept it from ending in order, somebody stopped it.
@@ -151,8 +185,12 @@ async fn one_run(
 
 /// Targets that some unit runs on, in order.
 fn targets(plan: &Plan) -> Vec<String> {
-    let mut names: Vec<String> =
-        plan.units.iter().filter(|unit| unit.skip_reason.is_empty()).map(|unit| unit.target.clone()).collect();
+    let mut names: Vec<String> = plan
+        .units
+        .iter()
+        .filter(|unit| unit.skip_reason.is_empty())
+        .map(|unit| unit.target.clone())
+        .collect();
     names.sort();
     names.dedup();
     names
@@ -163,7 +201,11 @@ fn cache_mode(args: &RunArgs, project: &Project, env: &Env) -> v1::CacheMode {
         (true, _) | (_, Some(CacheModeArg::Off)) => CacheSetting::Off,
         (_, Some(CacheModeArg::ReadOnly)) => CacheSetting::ReadOnly,
         (_, Some(CacheModeArg::ReadWrite)) => CacheSetting::ReadWrite,
-        (_, None) => project.config.cache.mode.unwrap_or(if env.ci() { CacheSetting::ReadOnly } else { CacheSetting::ReadWrite }),
+        (_, None) => project.config.cache.mode.unwrap_or(if env.ci() {
+            CacheSetting::ReadOnly
+        } else {
+            CacheSetting::ReadWrite
+        }),
     };
     match setting {
         CacheSetting::ReadWrite => v1::CacheMode::ReadWrite,
@@ -173,7 +215,11 @@ fn cache_mode(args: &RunArgs, project: &Project, env: &Env) -> v1::CacheMode {
 }
 
 /// Nodes on other machines can't reach an app on this one's loopback.
-fn check_reachable(project: &Project, targets: &[String], endpoint: &Endpoint) -> Result<(), Failure> {
+fn check_reachable(
+    project: &Project,
+    targets: &[String],
+    endpoint: &Endpoint,
+) -> Result<(), Failure> {
     if endpoint.on_this_machine() {
         return Ok(());
     }

@@ -30,14 +30,25 @@ pub(crate) async fn snapshot(args: SnapshotArgs, env: &Env) -> Result<u8, Failur
 }
 
 async fn with_browser(args: &SnapshotArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let settings =
-        LocalSettings { path: args.browser.as_ref().map(PathBuf::from), window: PageOptions::default().viewport, limit: 1 };
+    let settings = LocalSettings {
+        path: args.browser.as_ref().map(PathBuf::from),
+        window: PageOptions::default().viewport,
+        limit: 1,
+    };
     let browsers = LocalBrowsers::new(settings, supervisor.clone());
     let unavailable = |reason: String| Failure::new(ErrorCode::BrowserUnavailable, reason);
-    let lease = browsers.acquire(DEADLINE).await.map_err(|error| unavailable(error.to_string()))?;
+    let lease = browsers
+        .acquire(DEADLINE)
+        .await
+        .map_err(|error| unavailable(error.to_string()))?;
     let result = async {
-        let chromium = Chromium::connect(&lease.ws_url, DEADLINE).await.map_err(|error| unavailable(error.to_string()))?;
-        let page = chromium.open(PageOptions::default(), DEADLINE).await.map_err(|error| unavailable(error.to_string()))?;
+        let chromium = Chromium::connect(&lease.ws_url, DEADLINE)
+            .await
+            .map_err(|error| unavailable(error.to_string()))?;
+        let page = chromium
+            .open(PageOptions::default(), DEADLINE)
+            .await
+            .map_err(|error| unavailable(error.to_string()))?;
         for url in &args.urls {
             let screen = look(page.as_ref(), url)
                 .await
@@ -49,7 +60,10 @@ async fn with_browser(args: &SnapshotArgs, supervisor: &Supervisor) -> Result<u8
         Ok(0)
     }
     .await;
-    browsers.release(&lease.id).await.map_err(|error| unavailable(error.to_string()))?;
+    browsers
+        .release(&lease.id)
+        .await
+        .map_err(|error| unavailable(error.to_string()))?;
     result
 }
 
@@ -97,7 +111,11 @@ impl<'a> From<&'a Node> for Shown<'a> {
 
 fn show(url: &str, snapshot: Snapshot, json: bool) {
     // Nothing here is a secret that Muster knows: there is no project.
-    let observation = Observation { revision: 1, location: snapshot.url.clone(), snapshot };
+    let observation = Observation {
+        revision: 1,
+        location: snapshot.url.clone(),
+        snapshot,
+    };
     let text = text::render(&observation, TEXT_BUDGET);
     let tokens = text.len().div_ceil(4);
     if json {
@@ -108,7 +126,10 @@ fn show(url: &str, snapshot: Snapshot, json: bool) {
             truncated: observation.snapshot.truncated,
             nodes: observation.nodes().iter().map(Shown::from).collect(),
         };
-        println!("{}", serde_json::to_string(&screen).expect("a screen is plain data"));
+        println!(
+            "{}",
+            serde_json::to_string(&screen).expect("a screen is plain data")
+        );
     } else {
         println!("{} — {url}", observation.snapshot.title);
         println!("{text}");

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use console::style;
-use muster_coordinator::report::{AttemptReport, Json, Junit, Records, Report, Reporter, SCHEMA, UnitReport};
+use muster_coordinator::report::{
+    AttemptReport, Json, Junit, Records, Report, Reporter, SCHEMA, UnitReport,
+};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::{Problem, Status};
 use muster_proto::step::{CacheMode, StepKind, StepStatus, WriteState};
@@ -19,8 +21,10 @@ const SCREEN_LINES: usize = 12;
 pub(crate) fn report(project: &Project, run: &v1::Run, records: &Records) -> Result<u8, Failure> {
     let report = Report::fold(run, records);
     let output = project.output();
-    let reporters: [Box<dyn Reporter>; 2] =
-        [Box::new(Json::new(output.join("report.json"))), Box::new(Junit::new(output.join("junit.xml")))];
+    let reporters: [Box<dyn Reporter>; 2] = [
+        Box::new(Json::new(output.join("report.json"))),
+        Box::new(Junit::new(output.join("junit.xml"))),
+    ];
     let mut unwritten = Vec::new();
     for reporter in reporters {
         if let Err(problem) = reporter.finish(&report) {
@@ -43,16 +47,30 @@ fn render(report: &Report, output: &Path) -> String {
     for warning in unverified(report) {
         text.push_str(&format!("{} {warning}\n", style("warning").yellow()));
     }
-    let bad: Vec<&UnitReport> =
-        report.units.iter().filter(|unit| !matches!(unit.status, Status::Passed | Status::Flaky | Status::Skipped)).collect();
+    let bad: Vec<&UnitReport> = report
+        .units
+        .iter()
+        .filter(|unit| {
+            !matches!(
+                unit.status,
+                Status::Passed | Status::Flaky | Status::Skipped
+            )
+        })
+        .collect();
     // Units that the stop itself ended have nothing of their own to say.
-    let told: Vec<&&UnitReport> =
-        bad.iter().filter(|unit| report.stopped.is_none() || unit.status != Status::Interrupted).collect();
+    let told: Vec<&&UnitReport> = bad
+        .iter()
+        .filter(|unit| report.stopped.is_none() || unit.status != Status::Interrupted)
+        .collect();
     for unit in &told {
         text.push_str(&failure(unit));
     }
     if let Some(stopped) = &report.stopped {
-        text.push_str(&format!("\n{} {}\n", style("the run was stopped:").red(), stopped.reason));
+        text.push_str(&format!(
+            "\n{} {}\n",
+            style("the run was stopped:").red(),
+            stopped.reason
+        ));
         if let Some(problem) = &stopped.problem {
             if problem.message != stopped.reason {
                 text.push_str(&format!("  {}\n", problem.message));
@@ -82,7 +100,10 @@ fn render(report: &Report, output: &Path) -> String {
     text.push_str(&format!("\n{verdict}  {}\n", parts.join(", ")));
     let tokens = match ai.model_calls {
         0 => String::new(),
-        _ => format!(", {} tokens in ({} cached), {} out", ai.input_tokens, ai.cached_tokens, ai.output_tokens),
+        _ => format!(
+            ", {} tokens in ({} cached), {} out",
+            ai.input_tokens, ai.cached_tokens, ai.output_tokens
+        ),
     };
     text.push_str(&format!(
         "AI      {} model calls, {} decisions, {} actions{tokens}\n",
@@ -101,7 +122,10 @@ fn render(report: &Report, output: &Path) -> String {
         cache.unconfirmed,
         cache.not_written
     ));
-    text.push_str(&format!("Report  {}\n", output.join("report.json").display()));
+    text.push_str(&format!(
+        "Report  {}\n",
+        output.join("report.json").display()
+    ));
     if !told.is_empty() {
         text.push_str("Again   muster run --last-failed\n");
     }
@@ -132,10 +156,23 @@ fn unverified(report: &Report) -> Vec<String> {
 fn failure(unit: &UnitReport) -> String {
     let mut text = format!("\n{} {}", style("✗").red(), style(unit_title(unit)).bold());
     if let Some(attempt) = unit.attempts.last() {
-        text.push_str(&format!("  {}", style(format!("try {}, {} on {}", attempt.r#try + 1, duration(attempt.duration_ms), attempt.node)).dim()));
+        text.push_str(&format!(
+            "  {}",
+            style(format!(
+                "try {}, {} on {}",
+                attempt.r#try + 1,
+                duration(attempt.duration_ms),
+                attempt.node
+            ))
+            .dim()
+        ));
     }
     text.push('\n');
-    let problem = unit.problem.as_ref().or_else(|| unit.attempts.last().and_then(|attempt| attempt.problem.as_ref()));
+    let problem = unit.problem.as_ref().or_else(|| {
+        unit.attempts
+            .last()
+            .and_then(|attempt| attempt.problem.as_ref())
+    });
     if let Some(problem) = problem {
         text.push_str(&explain(problem));
     }
@@ -146,14 +183,25 @@ fn failure(unit: &UnitReport) -> String {
         text.push_str(&steps(attempt));
         text.push_str(&screen(attempt));
     }
-    let agent = if unit.agent == "default" { String::new() } else { format!(" --agent {}", unit.agent) };
-    text.push_str(&format!("  again: muster run {}:{} --target {}{agent}\n", unit.file, unit.line, unit.target));
+    let agent = if unit.agent == "default" {
+        String::new()
+    } else {
+        format!(" --agent {}", unit.agent)
+    };
+    text.push_str(&format!(
+        "  again: muster run {}:{} --target {}{agent}\n",
+        unit.file, unit.line, unit.target
+    ));
     text
 }
 
 /// A problem as a person reads it: place, code, message, then what was wanted and seen.
 fn explain(problem: &Problem) -> String {
-    let place = problem.place.as_ref().map(|place| format!("{place}  ")).unwrap_or_default();
+    let place = problem
+        .place
+        .as_ref()
+        .map(|place| format!("{place}  "))
+        .unwrap_or_default();
     let mut text = format!("  {place}{}\n", style(problem.code).red());
     for line in problem.message.lines() {
         text.push_str(&format!("    {line}\n"));
@@ -172,17 +220,28 @@ fn explain(problem: &Problem) -> String {
 
 /// The last goal's actions: what led to the failure.
 fn steps(attempt: &AttemptReport) -> String {
-    let Some(goal) = attempt.steps.iter().rev().find(|step| step.kind == StepKind::Agent) else {
+    let Some(goal) = attempt
+        .steps
+        .iter()
+        .rev()
+        .find(|step| step.kind == StepKind::Agent)
+    else {
         return String::new();
     };
-    let Some(agent) = &goal.agent else { return String::new() };
+    let Some(agent) = &goal.agent else {
+        return String::new();
+    };
     let how = match agent.cache.as_ref().map(|cache| cache.mode) {
         Some(CacheMode::Replayed) => "replayed",
         Some(CacheMode::HandedOff) => "replayed in part, then decided",
         Some(CacheMode::Missed | CacheMode::Off) | None => "decided",
     };
     let evicted = agent.cache.as_ref().and_then(|cache| cache.write) == Some(WriteState::Evicted);
-    let evicted = if evicted { "; its recording is evicted" } else { "" };
+    let evicted = if evicted {
+        "; its recording is evicted"
+    } else {
+        ""
+    };
     let mut text = format!("    last goal “{}” ({how}{evicted})\n", agent.instruction);
     for action in agent.actions.iter().take(SCREEN_LINES) {
         text.push_str(&format!("      {action}\n"));
@@ -191,7 +250,9 @@ fn steps(attempt: &AttemptReport) -> String {
 }
 
 fn screen(attempt: &AttemptReport) -> String {
-    let Some(screen) = &attempt.screen_at_failure else { return String::new() };
+    let Some(screen) = &attempt.screen_at_failure else {
+        return String::new();
+    };
     let mut text = String::from("    the screen then\n");
     for line in screen.lines().take(SCREEN_LINES) {
         text.push_str(&format!("      {}\n", style(line).dim()));
@@ -204,8 +265,18 @@ fn screen(attempt: &AttemptReport) -> String {
 }
 
 fn unit_title(unit: &UnitReport) -> String {
-    let repeat = if unit.repeat > 0 { format!(" #{}", unit.repeat + 1) } else { String::new() };
-    format!("{}:{} › {} [{}]{repeat}", unit.file, unit.line, unit.title_path.join(" › "), unit.target)
+    let repeat = if unit.repeat > 0 {
+        format!(" #{}", unit.repeat + 1)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}:{} › {} [{}]{repeat}",
+        unit.file,
+        unit.line,
+        unit.title_path.join(" › "),
+        unit.target
+    )
 }
 
 /// `850 ms`, `12.3 s`, `2 min 5 s`.
@@ -229,13 +300,19 @@ impl LastReport {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(&path, &error)),
         };
-        let report: Report = serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))?;
+        let report: Report =
+            serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error))?;
         Ok((report.schema == SCHEMA).then_some(Self(report)))
     }
 
     /// Whether the unit was in the run and did not pass. Skipped ones have nothing to run again.
     pub(crate) fn did_not_pass(&self, unit_id: &str) -> bool {
-        self.unit(unit_id).is_some_and(|unit| !matches!(unit.status, Status::Passed | Status::Flaky | Status::Skipped))
+        self.unit(unit_id).is_some_and(|unit| {
+            !matches!(
+                unit.status,
+                Status::Passed | Status::Flaky | Status::Skipped
+            )
+        })
     }
 
     /// How long it took; 0 = unknown.
@@ -249,5 +326,11 @@ impl LastReport {
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(ErrorCode::NoLastRun, format!("the last report {} can't be read: {error}; run once without --last-failed", path.display()))
+    Failure::new(
+        ErrorCode::NoLastRun,
+        format!(
+            "the last report {} can't be read: {error}; run once without --last-failed",
+            path.display()
+        ),
+    )
 }

@@ -32,29 +32,46 @@ pub(crate) fn start(env: &Env) -> Telemetry {
             .with_writer(std::io::stderr)
             .with_filter(EnvFilter::builder().parse_lossy(directives))
     });
-    let provider = env.vars.get("OTEL_EXPORTER_OTLP_ENDPOINT").filter(|address| !address.is_empty()).and_then(
-        |address| match exporter(address) {
+    let provider = env
+        .vars
+        .get("OTEL_EXPORTER_OTLP_ENDPOINT")
+        .filter(|address| !address.is_empty())
+        .and_then(|address| match exporter(address) {
             Ok(provider) => Some(provider),
             Err(error) => {
                 eprintln!("muster: no traces: OTEL_EXPORTER_OTLP_ENDPOINT is unusable: {error}");
                 None
             }
-        },
-    );
+        });
     // Our own crates only: the exporter's own spans would feed it for ever.
-    let ours = Targets::new().with_target("muster", tracing::Level::INFO).with_targets(
-        ["agent_node", "cache_store", "coordinator", "engine", "providers", "script", "cli"]
+    let ours = Targets::new()
+        .with_target("muster", tracing::Level::INFO)
+        .with_targets(
+            [
+                "agent_node",
+                "cache_store",
+                "coordinator",
+                "engine",
+                "providers",
+                "script",
+                "cli",
+            ]
             .map(|room| (format!("muster_{room}"), tracing::Level::INFO)),
-    );
-    let traces = provider
-        .as_ref()
-        .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer("muster")).with_filter(ours));
+        );
+    let traces = provider.as_ref().map(|provider| {
+        tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer("muster"))
+            .with_filter(ours)
+    });
     tracing_subscriber::registry().with(traces).with(log).init();
     Telemetry(provider)
 }
 
 fn exporter(address: &str) -> Result<SdkTracerProvider, opentelemetry_otlp::ExporterBuildError> {
-    let exporter = opentelemetry_otlp::SpanExporter::builder().with_tonic().with_endpoint(address).build()?;
+    let exporter = opentelemetry_otlp::SpanExporter::builder()
+        .with_tonic()
+        .with_endpoint(address)
+        .build()?;
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_resource(Resource::builder().with_service_name("muster").build())

@@ -145,10 +145,22 @@ impl<T> Action<T> {
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Action<U> {
         match self {
             Action::Tap { target } => Action::Tap { target: f(target) },
-            Action::Type { target, value } => Action::Type { target: f(target), value },
-            Action::Press { target, key } => Action::Press { target: target.map(f), key },
-            Action::Select { target, label } => Action::Select { target: f(target), label },
-            Action::Check { target, checked } => Action::Check { target: f(target), checked },
+            Action::Type { target, value } => Action::Type {
+                target: f(target),
+                value,
+            },
+            Action::Press { target, key } => Action::Press {
+                target: target.map(f),
+                key,
+            },
+            Action::Select { target, label } => Action::Select {
+                target: f(target),
+                label,
+            },
+            Action::Check { target, checked } => Action::Check {
+                target: f(target),
+                checked,
+            },
             Action::Hover { target } => Action::Hover { target: f(target) },
             Action::ScrollTo { target } => Action::ScrollTo { target: f(target) },
             Action::Navigate { path } => Action::Navigate { path },

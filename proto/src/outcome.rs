@@ -47,7 +47,14 @@ pub struct Problem {
 impl Problem {
     /// A problem with a code and a message alone.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), place: None, expected: None, actual: None, near: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            place: None,
+            expected: None,
+            actual: None,
+            near: Vec::new(),
+        }
     }
 
     /// The class of its code.

@@ -43,7 +43,10 @@ mod tests {
     #[test]
     fn a_secret_never_prints() {
         let secret = Secret::new("hunter22");
-        assert_eq!(format!("{secret} {secret:?} {:?}", Some(&secret)), "<secret> <secret> Some(<secret>)");
+        assert_eq!(
+            format!("{secret} {secret:?} {:?}", Some(&secret)),
+            "<secret> <secret> Some(<secret>)"
+        );
         assert_eq!(secret.expose(), "hunter22");
     }
 }

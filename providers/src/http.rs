@@ -7,7 +7,9 @@ use url::Url;
 /// A client to be configured further.
 pub(crate) fn client() -> reqwest::ClientBuilder {
     // reqwest wants a provider even where no TLS is spoken; another room may have set it first.
-    rustls::crypto::ring::default_provider().install_default().ok();
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
     reqwest::Client::builder().no_proxy()
 }
 
@@ -26,9 +28,14 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
 /// What kept it from answering within `deadline`.
 pub async fn status(url: &Url, deadline: Duration) -> Result<u16, String> {
     let ask = async {
-        let client = client().redirect(reqwest::redirect::Policy::none()).timeout(deadline).build()?;
+        let client = client()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(deadline)
+            .build()?;
         client.get(url.clone()).send().await
     };
     let answer: Result<_, reqwest::Error> = ask.await;
-    answer.map(|answer| answer.status().as_u16()).map_err(|error| root_cause(&error.without_url()))
+    answer
+        .map(|answer| answer.status().as_u16())
+        .map_err(|error| root_cause(&error.without_url()))
 }

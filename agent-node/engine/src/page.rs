@@ -135,7 +135,12 @@ pub trait Page: Send + Sync {
         deadline: Duration,
     ) -> Result<Vec<Found>, EngineError>;
     /// Does it once, waiting for the element to be ready within the deadline.
-    async fn perform(&self, node: NodeId, gesture: &Gesture, deadline: Duration) -> Result<(), EngineError>;
+    async fn perform(
+        &self,
+        node: NodeId,
+        gesture: &Gesture,
+        deadline: Duration,
+    ) -> Result<(), EngineError>;
     /// Presses a key on whatever has the focus.
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.

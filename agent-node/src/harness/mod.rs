@@ -42,8 +42,8 @@ pub use observation::{Observation, SECURE};
 pub use redact::Redactor;
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, Trace};
-pub(crate) use whole::{ERROR_PAGE, LOOK};
 pub use whole::{AttemptHarness, PageError, engine_problem};
+pub(crate) use whole::{ERROR_PAGE, LOOK};
 
 /// Why the harness did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

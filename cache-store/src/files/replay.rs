@@ -344,7 +344,13 @@ mod tests {
         let error = store.get("local", &key).await.unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
         let listed = store.list("local", "", None).await.unwrap().entries;
-        assert_eq!(listed.iter().map(|info| info.generation).collect::<Vec<_>>(), [0]);
+        assert_eq!(
+            listed
+                .iter()
+                .map(|info| info.generation)
+                .collect::<Vec<_>>(),
+            [0]
+        );
         assert!(matches!(
             store.put_if("local", &key, 0, b"{}").await.unwrap(),
             Swap::Done(_)
@@ -354,9 +360,15 @@ mod tests {
             b"{}"
         );
         fs::write(dir.path().join("local/aa.entry"), b"again").unwrap();
-        assert_eq!(store.delete_if("local", &key, 0).await.unwrap(), Swap::Done(0));
+        assert_eq!(
+            store.delete_if("local", &key, 0).await.unwrap(),
+            Swap::Done(0)
+        );
         assert_eq!(store.get("local", &key).await.unwrap(), None);
-        assert_eq!(store.delete_if("local", &key, 0).await.unwrap(), Swap::Conflict(0));
+        assert_eq!(
+            store.delete_if("local", &key, 0).await.unwrap(),
+            Swap::Conflict(0)
+        );
     }
 
     #[tokio::test]

@@ -23,13 +23,21 @@ struct Case {
 #[test]
 fn names_and_descriptions_of_the_web_platform_tests() {
     let Some(folder) = folder() else {
-        println!("accname: no ../shared/data/wpt-accname and no MUSTER_WPT_ACCNAME: nothing was checked");
+        println!(
+            "accname: no ../shared/data/wpt-accname and no MUSTER_WPT_ACCNAME: nothing was checked"
+        );
         return;
     };
     let marked = tempfile::tempdir().expect("a temporary folder");
     let pages = pages(&folder);
-    let addresses: Vec<String> = pages.iter().map(|page| copy(page, &folder, marked.path())).collect();
-    let args: Vec<&str> = ["snapshot", "--json"].into_iter().chain(addresses.iter().map(String::as_str)).collect();
+    let addresses: Vec<String> = pages
+        .iter()
+        .map(|page| copy(page, &folder, marked.path()))
+        .collect();
+    let args: Vec<&str> = ["snapshot", "--json"]
+        .into_iter()
+        .chain(addresses.iter().map(String::as_str))
+        .collect();
     let ran = Ran::new(muster(&args).output().expect("muster starts")).exits(0);
     assert_eq!(ran.out.lines().count(), pages.len(), "a line a page");
 
@@ -39,13 +47,24 @@ fn names_and_descriptions_of_the_web_platform_tests() {
         for case in cases(page, &screen) {
             total += 1;
             let nodes = screen["nodes"].as_array().expect("nodes");
-            let node = nodes.iter().find(|node| node["domId"] == case.dom_id.as_str());
-            let property = if case.description { "description" } else { "name" };
+            let node = nodes
+                .iter()
+                .find(|node| node["domId"] == case.dom_id.as_str());
+            let property = if case.description {
+                "description"
+            } else {
+                "name"
+            };
             // What is not on the screen has no name.
-            let got = node.and_then(|node| node[property].as_str()).unwrap_or_default();
+            let got = node
+                .and_then(|node| node[property].as_str())
+                .unwrap_or_default();
             if got != case.expected {
                 let file = page.file_name().expect("a file").to_string_lossy();
-                failures.push(format!("{file} #{}: {property} {got:?}, expected {:?}", case.dom_id, case.expected));
+                failures.push(format!(
+                    "{file} #{}: {property} {got:?}, expected {:?}",
+                    case.dom_id, case.expected
+                ));
             }
         }
     }
@@ -59,7 +78,8 @@ fn names_and_descriptions_of_the_web_platform_tests() {
 }
 
 fn is_manual(page: &Path) -> bool {
-    page.parent().is_some_and(|folder| folder.ends_with("manual"))
+    page.parent()
+        .is_some_and(|folder| folder.ends_with("manual"))
 }
 
 /// The page, with its cases marked where they have no ids; its address.
@@ -67,7 +87,11 @@ fn copy(page: &Path, from: &Path, to: &Path) -> String {
     let target = to.join(page.strip_prefix(from).expect("below"));
     std::fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
     let source = std::fs::read_to_string(page).expect("readable");
-    let marked = if is_manual(page) { source } else { source + MARK };
+    let marked = if is_manual(page) {
+        source
+    } else {
+        source + MARK
+    };
     std::fs::write(&target, marked).expect("a copy");
     format!("file://{}", target.display())
 }
@@ -115,7 +139,11 @@ document.title = JSON.stringify([...document.querySelectorAll('[data-expectedlab
 
 fn marked_cases(title: &str) -> Vec<Case> {
     let pairs: Vec<(String, String)> = serde_json::from_str(title).expect("the mark");
-    let case = |(dom_id, expected): (String, String)| Case { dom_id, description: false, expected: folded(&expected) };
+    let case = |(dom_id, expected): (String, String)| Case {
+        dom_id,
+        description: false,
+        expected: folded(&expected),
+    };
     pairs.into_iter().map(case).collect()
 }
 

@@ -11,10 +11,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("suite/script", &["muster-proto", "muster-suite"]),
     ("cache-store", &["muster-proto"]),
     ("providers", &["muster-proto"]),
-    ("agent-node/engine", &["muster-proto", "muster-suite", "muster-providers"]),
+    (
+        "agent-node/engine",
+        &["muster-proto", "muster-suite", "muster-providers"],
+    ),
     (
         "agent-node",
-        &["muster-proto", "muster-suite", "muster-providers", "muster-cache-store", "muster-engine"],
+        &[
+            "muster-proto",
+            "muster-suite",
+            "muster-providers",
+            "muster-cache-store",
+            "muster-engine",
+        ],
     ),
     ("coordinator", &["muster-proto", "muster-cache-store"]),
     ("examples/shop/app", &[]),
@@ -46,23 +55,42 @@ const PURE: &[&str] = &[
 ];
 
 /// What a pure file never says.
-const IMPURE: &[&str] = &["async fn", ".await", "tokio::", "std::fs", "std::net", "Instant::now", "Timestamp::now"];
+const IMPURE: &[&str] = &[
+    "async fn",
+    ".await",
+    "tokio::",
+    "std::fs",
+    "std::net",
+    "Instant::now",
+    "Timestamp::now",
+];
 
 /// Longest source file, lines, tests included.
 const LONGEST: usize = 1000;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("cli stands in the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("cli stands in the workspace")
+        .to_path_buf()
 }
 
 fn manifest(folder: &str) -> toml::Table {
     let path = root().join(folder).join("Cargo.toml");
-    std::fs::read_to_string(&path).expect("a manifest").parse().expect("valid TOML")
+    std::fs::read_to_string(&path)
+        .expect("a manifest")
+        .parse()
+        .expect("valid TOML")
 }
 
 fn dependencies(folder: &str) -> BTreeSet<String> {
     let manifest = manifest(folder);
-    manifest["dependencies"].as_table().expect("a table").keys().cloned().collect()
+    manifest["dependencies"]
+        .as_table()
+        .expect("a table")
+        .keys()
+        .cloned()
+        .collect()
 }
 
 fn members() -> Vec<String> {
@@ -77,25 +105,42 @@ fn members() -> Vec<String> {
 fn sources(under: &Path) -> Vec<PathBuf> {
     walkdir::WalkDir::new(under)
         .into_iter()
-        .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some("target" | "node_modules" | ".git" | ".muster")))
+        .filter_entry(|entry| {
+            !matches!(
+                entry.file_name().to_str(),
+                Some("target" | "node_modules" | ".git" | ".muster")
+            )
+        })
         .filter_map(Result::ok)
         .map(walkdir::DirEntry::into_path)
-        .filter(|path| path.extension().is_some_and(|end| matches!(end.to_str(), Some("rs" | "js" | "ts"))))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| matches!(end.to_str(), Some("rs" | "js" | "ts")))
+        })
         .collect()
 }
 
 #[test]
 fn rooms_depend_only_along_the_arrows() {
     for (folder, allowed) in ARROWS {
-        let rooms: BTreeSet<String> =
-            dependencies(folder).into_iter().filter(|name| name.starts_with("muster")).collect();
+        let rooms: BTreeSet<String> = dependencies(folder)
+            .into_iter()
+            .filter(|name| name.starts_with("muster"))
+            .collect();
         let allowed: BTreeSet<String> = allowed.iter().map(|&name| name.to_owned()).collect();
         let extra: Vec<_> = rooms.difference(&allowed).collect();
         assert!(extra.is_empty(), "{folder} may not depend on {extra:?}");
     }
-    let listed: BTreeSet<String> =
-        ARROWS.iter().map(|(folder, _)| (*folder).to_owned()).chain(["cli".to_owned()]).collect();
-    assert_eq!(listed, members().into_iter().collect(), "every member has its arrows");
+    let listed: BTreeSet<String> = ARROWS
+        .iter()
+        .map(|(folder, _)| (*folder).to_owned())
+        .chain(["cli".to_owned()])
+        .collect();
+    assert_eq!(
+        listed,
+        members().into_iter().collect(),
+        "every member has its arrows"
+    );
 }
 
 #[test]
@@ -132,15 +177,24 @@ fn every_error_code_has_its_page_and_every_page_its_code() {
         .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
         .filter(|name| name != "README")
         .collect();
-    let codes: BTreeSet<String> =
-        muster_proto::code::ErrorCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
+    let codes: BTreeSet<String> = muster_proto::code::ErrorCode::ALL
+        .iter()
+        .map(|code| code.as_str().to_owned())
+        .collect();
     assert_eq!(pages, codes);
 }
 
 #[test]
 fn files_stay_readable() {
     for file in sources(&root()) {
-        let lines = std::fs::read_to_string(&file).expect("readable").lines().count();
-        assert!(lines <= LONGEST, "{} has {lines} lines; look for its second idea", file.display());
+        let lines = std::fs::read_to_string(&file)
+            .expect("readable")
+            .lines()
+            .count();
+        assert!(
+            lines <= LONGEST,
+            "{} has {lines} lines; look for its second idea",
+            file.display()
+        );
     }
 }

@@ -29,18 +29,36 @@ impl Run {
         let project = Project::shop(&[]);
         let temp = tempfile::tempdir().expect("a temporary folder");
         let mut command = project.command(&["run", "--nodes", "2", "--slots", "1"]);
-        command.env("TMPDIR", temp.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .env("TMPDIR", temp.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         let mut process = command.spawn().expect("muster starts");
         let mut said = BufReader::new(process.stderr.take().expect("piped"));
         let mut line = String::new();
         while !line.contains("passed") {
             line.clear();
-            assert!(said.read_line(&mut line).expect("readable") > 0, "the run ended before its first result");
+            assert!(
+                said.read_line(&mut line).expect("readable") > 0,
+                "the run ended before its first result"
+            );
         }
-        assert!(!entries(temp.path()).is_empty(), "its state is in a temporary folder");
+        assert!(
+            !entries(temp.path()).is_empty(),
+            "its state is in a temporary folder"
+        );
         let family = descendants(process.id());
-        assert!(family.len() >= 3, "it has a supervisor, browsers and workers: {family:#?}");
-        Self { process, said, family, temp, _project: project }
+        assert!(
+            family.len() >= 3,
+            "it has a supervisor, browsers and workers: {family:#?}"
+        );
+        Self {
+            process,
+            said,
+            family,
+            temp,
+            _project: project,
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -62,7 +80,10 @@ impl Run {
             if left.is_empty() && files.is_empty() {
                 return;
             }
-            assert!(Instant::now() < deadline, "left behind: {left:#?} {files:#?}");
+            assert!(
+                Instant::now() < deadline,
+                "left behind: {left:#?} {files:#?}"
+            );
             std::thread::yield_now();
         }
     }
@@ -70,7 +91,15 @@ impl Run {
 
 fn entries(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("readable");
-    entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| {
+            entry
+                .expect("readable")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect()
 }
 
 #[test]
@@ -104,13 +133,24 @@ fn a_signal_while_the_app_starts_ends_at_once_with_130() {
         "[project]\nid = \"slow\"\n[targets.web.app]\nurl = \"http://127.0.0.1:0\"\n\
          [targets.web.app.command]\nprogram = \"sleep\"\nargs = [\"600\"]\n",
     );
-    project.file("tests/a.e2e.ts", "import { test } from 'muster';\ntest('a', async () => {});\n");
-    let mut process = project.command(&["run"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("muster starts");
+    project.file(
+        "tests/a.e2e.ts",
+        "import { test } from 'muster';\ntest('a', async () => {});\n",
+    );
+    let mut process = project
+        .command(&["run"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("muster starts");
     let mut said = BufReader::new(process.stderr.take().expect("piped"));
     let mut line = String::new();
     while !line.contains("starting the app") {
         line.clear();
-        assert!(said.read_line(&mut line).expect("readable") > 0, "it ended before it started the app");
+        assert!(
+            said.read_line(&mut line).expect("readable") > 0,
+            "it ended before it started the app"
+        );
     }
     let family = descendants(process.id());
     kill(Pid::from_raw(process.id() as i32), Signal::SIGINT).expect("it lives");

@@ -16,25 +16,42 @@ pub(crate) struct Project {
 impl Project {
     /// An empty project with this `muster.toml`.
     pub(crate) fn new(config: &str) -> Self {
-        let project = Self { dir: tempfile::tempdir().expect("a temporary folder") };
+        let project = Self {
+            dir: tempfile::tempdir().expect("a temporary folder"),
+        };
         project.file("muster.toml", config);
         project
     }
 
     /// The shop's suite against a shop with these faults.
     pub(crate) fn shop(bugs: &[&str]) -> Self {
-        let project = Self { dir: tempfile::tempdir().expect("a temporary folder") };
-        copy(&root().join("examples/shop/tests"), &project.path().join("tests"));
+        let project = Self {
+            dir: tempfile::tempdir().expect("a temporary folder"),
+        };
+        copy(
+            &root().join("examples/shop/tests"),
+            &project.path().join("tests"),
+        );
         project.replant(bugs);
         project
     }
 
     /// The same project against a shop with other faults: the app has changed.
     pub(crate) fn replant(&self, bugs: &[&str]) {
-        let config = std::fs::read_to_string(root().join("examples/shop/muster.toml")).expect("the shop's configuration");
-        let args: String = bugs.iter().map(|bug| format!(", \"--bug\", \"{bug}\"")).collect();
-        let planted = config.replace("\"127.0.0.1:{port}\"]", &format!("\"127.0.0.1:{{port}}\"{args}]"));
-        assert!(bugs.is_empty() || planted != config, "the shop's configuration has its args where they are planted");
+        let config = std::fs::read_to_string(root().join("examples/shop/muster.toml"))
+            .expect("the shop's configuration");
+        let args: String = bugs
+            .iter()
+            .map(|bug| format!(", \"--bug\", \"{bug}\""))
+            .collect();
+        let planted = config.replace(
+            "\"127.0.0.1:{port}\"]",
+            &format!("\"127.0.0.1:{{port}}\"{args}]"),
+        );
+        assert!(
+            bugs.is_empty() || planted != config,
+            "the shop's configuration has its args where they are planted"
+        );
         self.file("muster.toml", &planted);
     }
 
@@ -63,7 +80,8 @@ impl Project {
 
     /// The last report.
     pub(crate) fn report(&self) -> Value {
-        let text = std::fs::read_to_string(self.path().join(".muster/report.json")).expect("a report");
+        let text =
+            std::fs::read_to_string(self.path().join(".muster/report.json")).expect("a report");
         serde_json::from_str(&text).expect("JSON")
     }
 }
@@ -71,7 +89,11 @@ impl Project {
 /// The binary, away from any project, with nothing of the build machine's environment.
 pub(crate) fn muster(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
-    command.args(args).env_clear().env(SHOP_PASSWORD.0, SHOP_PASSWORD.1).stdin(Stdio::null());
+    command
+        .args(args)
+        .env_clear()
+        .env(SHOP_PASSWORD.0, SHOP_PASSWORD.1)
+        .stdin(Stdio::null());
     for name in ["PATH", "HOME", "TMPDIR"] {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
@@ -99,7 +121,13 @@ impl Ran {
     /// Asserts the exit code, showing everything where it is another.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "\n--- out\n{}\n--- err\n{}", self.out, self.err);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "\n--- out\n{}\n--- err\n{}",
+            self.out,
+            self.err
+        );
         self
     }
 
@@ -118,7 +146,10 @@ impl Ran {
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("cli stands in the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("cli stands in the workspace")
+        .to_path_buf()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -161,8 +192,15 @@ pub(crate) fn descendants(pid: u32) -> Vec<Process> {
 /// Those that still run.
 pub(crate) fn alive(processes: &[Process]) -> Vec<Process> {
     let now = running();
-    let same = |one: &Process| now.iter().any(|other| other.pid == one.pid && other.started == one.started);
-    processes.iter().filter(|process| same(process)).cloned().collect()
+    let same = |one: &Process| {
+        now.iter()
+            .any(|other| other.pid == one.pid && other.started == one.started)
+    };
+    processes
+        .iter()
+        .filter(|process| same(process))
+        .cloned()
+        .collect()
 }
 
 /// Every process that is not just waiting to be reaped.
@@ -177,8 +215,12 @@ fn running() -> Vec<Process> {
             let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
             let command = std::fs::read(path.join("cmdline")).ok()?;
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
-            let process =
-                Process { pid, parent: fields.get(1)?.parse().ok()?, started: (*fields.get(19)?).to_owned(), command };
+            let process = Process {
+                pid,
+                parent: fields.get(1)?.parse().ok()?,
+                started: (*fields.get(19)?).to_owned(),
+                command,
+            };
             (*fields.first()? != "Z").then_some(process)
         })
         .collect()

@@ -13,7 +13,6 @@ use prost::Message;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Status};
 
-
 /// Largest message that these services take, bytes; clients that read whole runs allow as much.
 pub const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 

@@ -172,7 +172,10 @@ fn count_goal(row: &mut CacheRow, step: &StepRecord, node: &str) {
         CacheMode::Replayed => {
             row.replayed += 1;
             // Ids are new at every start, so another id is another process with an empty memory.
-            let other = cache.recorded_by_node.as_deref().is_some_and(|by| by != node);
+            let other = cache
+                .recorded_by_node
+                .as_deref()
+                .is_some_and(|by| by != node);
             row.replayed_on_other_node += u64::from(other);
         }
         CacheMode::HandedOff => row.handed_off += 1,

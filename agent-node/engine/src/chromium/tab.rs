@@ -128,7 +128,8 @@ impl Listener for Watcher {
                 self.progress.send_modify(|progress| progress.moves += 1);
             }
             "Page.frameStartedLoading" if is_main(text("/frameId")) => {
-                self.progress.send_modify(|progress| progress.loading = true);
+                self.progress
+                    .send_modify(|progress| progress.loading = true);
             }
             "Page.loadEventFired" => self.progress.send_modify(|progress| progress.loaded = true),
             "Page.frameStoppedLoading" if is_main(text("/frameId")) => {

@@ -293,7 +293,12 @@ fn score<'s, 'a>(
     if wanted.required.is_empty() && verb.as_ref().is_some_and(|fit| fit.literal) {
         score += LITERAL;
     }
-    if item.row.href.as_deref().is_some_and(|href| leads_nowhere(href, &screen.request.page.location)) {
+    if item
+        .row
+        .href
+        .as_deref()
+        .is_some_and(|href| leads_nowhere(href, &screen.request.page.location))
+    {
         score -= NOWHERE;
     }
     if wanted.own_word && own_words == 0 && !verb.as_ref().is_some_and(|fit| fit.literal) {
