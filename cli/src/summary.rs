@@ -7,7 +7,7 @@ use muster_coordinator::report::{
     AttemptReport, Json, Junit, Records, Report, Reporter, SCHEMA, UnitReport,
 };
 use muster_proto::code::ErrorCode;
-use muster_proto::outcome::{Problem, Status};
+use muster_proto::outcome::{Place, Problem, Status};
 use muster_proto::step::{CacheMode, StepKind, StepStatus, WriteState};
 use muster_proto::v1;
 
@@ -31,7 +31,7 @@ pub(crate) fn report(project: &Project, run: &v1::Run, records: &Records) -> Res
             unwritten.push(problem);
         }
     }
-    print!("{}", render(&report, &output));
+    print!("{}", render(&report, &project.dir, &output));
     let code = u8::try_from(report.exit_code).unwrap_or(4);
     if unwritten.is_empty() {
         return Ok(code);
@@ -42,7 +42,7 @@ pub(crate) fn report(project: &Project, run: &v1::Run, records: &Records) -> Res
 }
 
 /// The summary as text.
-fn render(report: &Report, output: &Path) -> String {
+fn render(report: &Report, project: &Path, output: &Path) -> String {
     let mut text = String::from("\n");
     for warning in unverified(report) {
         text.push_str(&format!("{} {warning}\n", style("warning").yellow()));
@@ -63,7 +63,7 @@ fn render(report: &Report, output: &Path) -> String {
         .filter(|unit| report.stopped.is_none() || unit.status != Status::Interrupted)
         .collect();
     for unit in &told {
-        text.push_str(&failure(unit));
+        text.push_str(&failure(unit, project));
     }
     if let Some(stopped) = &report.stopped {
         text.push_str(&format!(
@@ -153,7 +153,7 @@ fn unverified(report: &Report) -> Vec<String> {
     warnings
 }
 
-fn failure(unit: &UnitReport) -> String {
+fn failure(unit: &UnitReport, project: &Path) -> String {
     let mut text = format!("\n{} {}", style("✗").red(), style(unit_title(unit)).bold());
     if let Some(attempt) = unit.attempts.last() {
         text.push_str(&format!(
@@ -174,11 +174,11 @@ fn failure(unit: &UnitReport) -> String {
             .and_then(|attempt| attempt.problem.as_ref())
     });
     if let Some(problem) = problem {
-        text.push_str(&explain(problem));
+        text.push_str(&explain(problem, project));
     }
     if let Some(attempt) = unit.attempts.last() {
         for second in &attempt.secondary {
-            text.push_str(&format!("  also {}", explain(second).trim_start()));
+            text.push_str(&format!("  also {}", explain(second, project).trim_start()));
         }
         text.push_str(&steps(attempt));
         text.push_str(&screen(attempt));
@@ -195,14 +195,22 @@ fn failure(unit: &UnitReport) -> String {
     text
 }
 
-/// A problem as a person reads it: place, code, message, then what was wanted and seen.
-fn explain(problem: &Problem) -> String {
+/// A problem as a person reads it: place, code, the source line, message, then what was wanted and
+/// seen.
+fn explain(problem: &Problem, project: &Path) -> String {
     let place = problem
         .place
         .as_ref()
         .map(|place| format!("{place}  "))
         .unwrap_or_default();
     let mut text = format!("  {place}{}\n", style(problem.code).red());
+    if let Some(line) = problem
+        .place
+        .as_ref()
+        .and_then(|place| source_line(project, place))
+    {
+        text.push_str(&format!("    {}\n", style(line).bold()));
+    }
     for line in problem.message.lines() {
         text.push_str(&format!("    {line}\n"));
     }
@@ -216,6 +224,14 @@ fn explain(problem: &Problem) -> String {
         text.push_str(&format!("    near      {near}\n"));
     }
     text
+}
+
+/// The line that a place names, as it stands now; none where the file has changed or gone.
+fn source_line(project: &Path, place: &Place) -> Option<String> {
+    let text = std::fs::read_to_string(project.join(&place.file)).ok()?;
+    let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let line = text.lines().nth(index)?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 /// The last goal's actions: what led to the failure.

@@ -1,5 +1,5 @@
-//! What an attempt asks the coordinator to do with the recordings that its goals touched: the table
-//! of e2e-core §9.8. Pure.
+//! What an attempt asks the coordinator to do with the recordings that its goals touched: what is
+//! written, kept and evicted, as one table. Pure.
 
 use muster_proto::id::ReplayKey;
 use muster_proto::recording::Recording;

@@ -33,7 +33,7 @@ impl Pace {
         }
     }
 
-    /// The pace of an action (e2e-core §6).
+    /// The pace of an action.
     pub(super) fn of<T>(action: &Action<T>) -> Self {
         let millis = Duration::from_millis;
         match action {

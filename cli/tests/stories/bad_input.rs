@@ -109,6 +109,7 @@ fn a_failure_shows_its_line_what_was_wanted_and_how_to_run_it_again() {
     let ran = project.muster(&["run"]).exits(1);
     ran.says("tests/sum.e2e.ts:2")
         .says("ASSERTION_FAILED")
+        .says("expect(1 + 1).toBe(3)")
         .says("muster run tests/sum.e2e.ts:2");
     let report = project.report();
     assert_eq!(report["exitCode"], 1);

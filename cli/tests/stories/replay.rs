@@ -163,3 +163,21 @@ fn declined_goals_decide_nothing_and_do_nothing() {
     assert!(figure(&report, "/counts/passed") >= 4);
     assert_eq!(figure(&report, "/totals/cache/saved"), 0);
 }
+
+#[test]
+fn a_goal_that_no_check_verifies_is_told_and_not_recorded() {
+    let project = Project::shop(&[]);
+    project.file(
+        "tests/unverified.e2e.ts",
+        "import { test } from 'muster';\ntest('adds', async ({ app, agent }) => {\n  await app.open('/');\n  \
+         await agent.act('Add the Wool Hiking Socks to the cart and open the cart');\n});\n",
+    );
+    let ran = project.muster(&["run", "unverified"]).exits(0);
+    ran.says("tests/unverified.e2e.ts:4: no later check verifies the goal");
+    let (_, cache) = goals(&project.report()).remove(0);
+    assert_eq!(cache["write"], "unconfirmed", "{cache}");
+    project
+        .muster(&["cache", "ls"])
+        .exits(0)
+        .says("0 recordings");
+}
