@@ -124,12 +124,18 @@ impl RunningApp {
                 ),
             ));
         }
+        let started = command_line(command, url, env);
+        let args: Vec<_> = started
+            .args
+            .iter()
+            .map(|arg| arg.to_string_lossy())
+            .collect();
         eprintln!(
             "starting the app of {target}: {} {}",
             command.program,
-            command.args.join(" ")
+            args.join(" ")
         );
-        let mut spec = CommandSpec::new(command_line(command, url, env));
+        let mut spec = CommandSpec::new(started);
         spec.env = environment(command, url, env);
         spec.cwd = Some(
             command
