@@ -178,13 +178,13 @@ fn without_a_result(
     }
 }
 
-/// The root span of an attempt: a trace of its own, linked to the lease's.
+/// The root span of an attempt: a trace of its own, linked to the lease's. The title is on the
+/// attempt's span below it, once it was checked for secrets.
 pub(super) fn root_span(granted: &Granted, node: &NodeId) -> Span {
     let span = tracing::info_span!(
         parent: None,
         "attempt",
         test.suite.name = granted.unit.file,
-        test.case.name = granted.unit.title_path.join(" › "),
         test.case.result.status = Empty,
         error.r#type = Empty,
         muster.run.id = granted.token.run,
