@@ -19,7 +19,7 @@ build: needs ## the muster binary
 lint: needs ## formatting, clippy, licences and bans
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check; else echo "cargo-deny is not installed: licences and bans were not checked (cargo install --locked cargo-deny)"; fi
+	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans licenses sources; else echo "cargo-deny is not installed: licences and bans were not checked (cargo install --locked cargo-deny)"; fi
 
 accname: needs ## the score of `muster snapshot` on the Web Platform Tests' names, which lie in ../shared
 	cargo test --locked -p muster --test stories accname -- --nocapture
