@@ -49,7 +49,8 @@ use url::Url;
 use self::drive::{Conversation, End};
 use self::given::Given;
 use self::lookup::CacheUse;
-use self::record::{Console, Steps, millis};
+pub(crate) use self::record::millis;
+use self::record::{Console, Steps};
 use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
@@ -184,7 +185,9 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
     } = input;
     let (app, app_identity) = match target(&input.spec, &input.unit.target) {
         Ok(target) => target,
-        Err(problem) => return refused(&input.node, started_at, problem),
+        Err(problem) => {
+            return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);
+        }
     };
     let harness = Arc::new(AttemptHarness::new(
         page,
@@ -194,7 +197,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
     ));
     let redactor = harness.redactor();
     if let Some(problem) = exposed(&input.unit, &modules, redactor) {
-        return refused(&input.node, started_at, problem);
+        return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);
     }
     tracing::Span::current().record("test.case.name", input.unit.title_path.join(" › "));
     let given = Arc::new(Given {
@@ -430,28 +433,40 @@ fn target(spec: &RunSpec, name: &str) -> Result<(Url, String), Problem> {
     Ok((app, target.app_identity.clone()))
 }
 
-/// An attempt that could not begin.
-fn refused(node: &NodeId, started_at: jiff::Timestamp, problem: Problem) -> AttemptOutput {
-    AttemptOutput {
-        status: Status::Failed,
-        problem: Some(problem.clone()),
-        skip_reason: String::new(),
-        usage: Usage::default(),
-        record: AttemptRecord {
-            schema: SCHEMA,
-            node: node.0.clone(),
-            started_at: stamp(started_at),
-            duration_ms: 0,
-            status: Status::Failed,
-            problem: Some(problem),
-            secondary: Vec::new(),
-            skip_reason: None,
-            steps: Vec::new(),
-            console: Vec::new(),
-            screen_at_failure: None,
-        },
-        staged: Vec::new(),
-        stop_run: false,
+impl AttemptOutput {
+    /// An attempt that never came to a step: it could not begin, or it broke. `took` is the time
+    /// that was lost.
+    pub(crate) fn without_steps(
+        node: &NodeId,
+        started_at: jiff::Timestamp,
+        took: Duration,
+        problem: Problem,
+    ) -> Self {
+        let status = match problem.code {
+            ErrorCode::Cancelled | ErrorCode::Interrupted => Status::Interrupted,
+            _ => Status::Failed,
+        };
+        Self {
+            status,
+            problem: Some(problem.clone()),
+            skip_reason: String::new(),
+            usage: Usage::default(),
+            record: AttemptRecord {
+                schema: SCHEMA,
+                node: node.0.clone(),
+                started_at: stamp(started_at),
+                duration_ms: millis(took),
+                status,
+                problem: Some(problem),
+                secondary: Vec::new(),
+                skip_reason: None,
+                steps: Vec::new(),
+                console: Vec::new(),
+                screen_at_failure: None,
+            },
+            staged: Vec::new(),
+            stop_run: false,
+        }
     }
 }
 

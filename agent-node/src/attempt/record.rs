@@ -196,6 +196,6 @@ impl Console {
 }
 
 /// Whole milliseconds.
-pub(super) fn millis(time: std::time::Duration) -> u64 {
+pub(crate) fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

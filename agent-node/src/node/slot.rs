@@ -10,7 +10,6 @@ use muster_cache_store::{BlobStore, StoreError};
 use muster_proto::code::ErrorCode;
 use muster_proto::id::{BlobDigest, NodeId};
 use muster_proto::outcome::{Problem, Status};
-use muster_proto::step::{AttemptRecord, SCHEMA, Usage};
 use muster_proto::v1;
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 use prost::Message;
@@ -23,7 +22,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::leases::Token;
 use super::runner::{Assignment, Runner};
-use crate::attempt::{AttemptOutput, News};
+use crate::attempt::{AttemptOutput, News, millis};
 
 /// News of one attempt that wait to be passed on.
 const NEWS: usize = 64;
@@ -62,7 +61,7 @@ impl Slot {
         }
         let output = output.unwrap_or_else(|problem| {
             let duration = clock.elapsed();
-            without_a_result(&self.node, started_at, duration, problem)
+            AttemptOutput::without_steps(&self.node, started_at, duration, problem)
         });
         tell_span(&output);
         let record = serde_json::to_vec(&output.record).expect("a record is plain data");
@@ -144,40 +143,6 @@ impl Slot {
     }
 }
 
-/// The output of an attempt that never came to one of its own.
-fn without_a_result(
-    node: &NodeId,
-    started_at: Timestamp,
-    took: Duration,
-    problem: Problem,
-) -> AttemptOutput {
-    let status = match problem.code {
-        ErrorCode::Cancelled | ErrorCode::Interrupted => Status::Interrupted,
-        _ => Status::Failed,
-    };
-    AttemptOutput {
-        status,
-        problem: Some(problem.clone()),
-        skip_reason: String::new(),
-        usage: Usage::default(),
-        record: AttemptRecord {
-            schema: SCHEMA,
-            node: node.0.clone(),
-            started_at: format!("{started_at:.3}"),
-            duration_ms: millis(took),
-            status,
-            problem: Some(problem),
-            secondary: Vec::new(),
-            skip_reason: None,
-            steps: Vec::new(),
-            console: Vec::new(),
-            screen_at_failure: None,
-        },
-        staged: Vec::new(),
-        stop_run: false,
-    }
-}
-
 /// The root span of an attempt: a trace of its own, linked to the lease's. The title is on the
 /// attempt's span below it, once it was checked for secrets.
 pub(super) fn root_span(granted: &Granted, node: &NodeId) -> Span {
@@ -244,10 +209,6 @@ fn now() -> prost_types::Timestamp {
         seconds: now.as_second(),
         nanos: now.subsec_nanosecond(),
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
