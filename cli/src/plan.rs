@@ -128,10 +128,8 @@ fn secrets(project: &Project, env: &Env) -> Vec<(String, Secret)> {
         .secrets
         .iter()
         .filter_map(|(name, source)| {
-            Some((
-                name.clone(),
-                Secret::new(env.vars.get(&source.env)?.as_str()),
-            ))
+            let value = env.vars.get(source.env.as_deref()?)?;
+            Some((name.clone(), Secret::new(value.as_str())))
         })
         .collect();
     values.into_iter().collect()

@@ -5,13 +5,14 @@
 //! This room has no I/O and no clock; every other room depends on it and it depends on none.
 //!
 //! Reading order: [`id`], [`code`], [`outcome`], [`action`], [`recording`], [`step`], [`verdict`],
-//! [`secret`], then the wire in [`v1`]. A new error code goes into [`code`] and gets a page in
+//! [`secret`], [`guard`], then the wire in [`v1`]. A new error code goes into [`code`] and gets a page in
 //! `docs/errors/`; a new action goes into [`action`] and the compiler leads from there.
 #![warn(missing_docs)]
 
 pub mod action;
 pub mod canonical;
 pub mod code;
+pub mod guard;
 pub mod id;
 pub mod outcome;
 pub mod recording;

@@ -40,6 +40,41 @@ pub struct AttemptRecord {
     /// The screen as text when the attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen_at_failure: Option<String>,
+    /// What guards and deciders did outside of steps, at most 1000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+    /// Whether pixels were closed: a secret was filled, or a piece of one was seen.
+    #[serde(default)]
+    pub tainted: bool,
+}
+
+/// What a guard or a decider did, for people; redacted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// From the attempt's start, milliseconds.
+    pub at_ms: u64,
+    /// What happened.
+    pub kind: EventKind,
+    /// The rule (a [`Guard`](crate::guard::Guard)'s name) or the decider.
+    pub name: String,
+    /// What, which; at most 300 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// Kinds of [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// A policy was asked and allowed it: a secret's fill, an upload.
+    Allowed,
+    /// A guard refused it.
+    Denied,
+    /// A loop was warned or ended.
+    Stalled,
+    /// A decision went from one decider to the next.
+    Hop,
 }
 
 /// One step.
@@ -115,6 +150,12 @@ pub struct AgentStep {
     pub executor: String,
     /// What was used.
     pub usage: Usage,
+    /// The same by model and tier; empty where no model was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ledger: Vec<LedgerRow>,
+    /// What guards and deciders did, at most 1000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
     /// What the executor said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -130,7 +171,7 @@ pub struct AgentStep {
 }
 
 /// What was used, counted by the harness.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Calls to a language model, repairs included.
@@ -143,8 +184,20 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Of these, read from the vendor's prompt cache.
     pub cached_tokens: u64,
-    /// Output tokens.
+    /// Of the input tokens, written to the vendor's prompt cache.
+    #[serde(default)]
+    pub cache_write_tokens: u64,
+    /// Output tokens, reasoning included.
     pub output_tokens: u64,
+    /// Of these, spent on reasoning.
+    #[serde(default)]
+    pub reasoning_tokens: u64,
+    /// Cost, millionths of a US dollar; 0 where no price is known.
+    #[serde(default)]
+    pub cost_microusd: u64,
+    /// Whether a figure above is reckoned: from the price table, or because a vendor told no usage.
+    #[serde(default)]
+    pub estimated: bool,
 }
 
 impl std::ops::AddAssign for Usage {
@@ -154,8 +207,55 @@ impl std::ops::AddAssign for Usage {
         self.actions += other.actions;
         self.input_tokens += other.input_tokens;
         self.cached_tokens += other.cached_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
         self.output_tokens += other.output_tokens;
+        self.reasoning_tokens += other.reasoning_tokens;
+        self.cost_microusd += other.cost_microusd;
+        self.estimated |= other.estimated;
     }
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// To drive the app.
+    Act,
+    /// To judge the screen.
+    Judge,
+    /// To choose among options.
+    Decide,
+    /// To write the text of a field.
+    Text,
+    /// To go on where a replay stopped.
+    Heal,
+}
+
+impl Tier {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Tier::Act => "act",
+            Tier::Judge => "judge",
+            Tier::Decide => "decide",
+            Tier::Text => "text",
+            Tier::Heal => "heal",
+        }
+    }
+}
+
+/// What one model was used for in one step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerRow {
+    /// What for.
+    pub tier: Tier,
+    /// The model's name at its vendor.
+    pub model: String,
+    /// What was used; `actions` and `decisions` stay 0.
+    pub usage: Usage,
+    /// Time spent waiting for it, milliseconds.
+    pub latency_ms: u64,
 }
 
 /// How a goal met the cache.

@@ -55,7 +55,11 @@ impl From<Usage> for v1::Usage {
             actions,
             input_tokens,
             cached_tokens,
+            cache_write_tokens,
             output_tokens,
+            reasoning_tokens,
+            cost_microusd,
+            estimated,
         } = usage;
         Self {
             model_calls,
@@ -63,7 +67,11 @@ impl From<Usage> for v1::Usage {
             actions,
             input_tokens,
             cached_tokens,
+            cache_write_tokens,
             output_tokens,
+            reasoning_tokens,
+            cost_microusd,
+            estimated,
         }
     }
 }
@@ -76,7 +84,11 @@ impl From<&v1::Usage> for Usage {
             actions: usage.actions,
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cached_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
             output_tokens: usage.output_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            cost_microusd: usage.cost_microusd,
+            estimated: usage.estimated,
         }
     }
 }

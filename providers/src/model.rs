@@ -37,6 +37,8 @@ pub enum Message {
     User {
         /// The text.
         text: String,
+        /// Pictures after it; only for models that see.
+        images: Vec<Image>,
     },
     /// From the model.
     Assistant {
@@ -52,6 +54,31 @@ pub enum Message {
         /// One text.
         text: String,
     },
+}
+
+impl Message {
+    /// A text from us.
+    pub fn user(text: impl Into<String>) -> Self {
+        Message::User {
+            text: text.into(),
+            images: Vec::new(),
+        }
+    }
+}
+
+/// A picture.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Image {
+    /// `image/png` or `image/jpeg`.
+    pub media_type: &'static str,
+    /// The file.
+    pub bytes: std::sync::Arc<[u8]>,
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} bytes", self.media_type, self.bytes.len())
+    }
 }
 
 /// A tool as the model sees it.
@@ -83,8 +110,10 @@ pub struct ModelReply {
     pub text: String,
     /// Calls, in order.
     pub calls: Vec<ToolCall>,
-    /// What it used, as the vendor says.
-    pub usage: TokenUsage,
+    /// What it used, as the vendor says; none = it says nothing.
+    pub usage: Option<TokenUsage>,
+    /// What it cost as the vendor says, millionths of a US dollar.
+    pub cost_microusd: Option<u64>,
     /// HTTP requests that were sent, retries included.
     pub requests: u32,
 }
@@ -96,8 +125,12 @@ pub struct TokenUsage {
     pub input: u64,
     /// Of these, read from the vendor's prompt cache.
     pub cached: u64,
-    /// Output.
+    /// Of the input, written to the vendor's prompt cache.
+    pub cache_write: u64,
+    /// Output, reasoning included.
     pub output: u64,
+    /// Of these, reasoning.
+    pub reasoning: u64,
 }
 
 /// Who answers.
@@ -107,6 +140,8 @@ pub struct ModelInfo {
     pub provider: &'static str,
     /// The model's name at the vendor.
     pub model: String,
+    /// Whether it takes pictures.
+    pub vision: bool,
 }
 
 /// Why there is no answer. Messages hold no key and no address with credentials.

@@ -4,6 +4,7 @@
 //! the nearest one. History of [`SPEC_SCHEMA`]: 1 = first.
 
 mod check;
+pub mod node;
 mod parse;
 mod spec;
 
@@ -53,6 +54,9 @@ pub struct Config {
     /// Where browsers come from.
     #[serde(default)]
     pub browser: Browser,
+    /// What may be spent.
+    #[serde(default)]
+    pub budgets: Budgets,
 }
 
 /// `[project]`
@@ -93,6 +97,44 @@ pub struct BundleConfig {
 pub struct Target {
     /// The app under test.
     pub app: App,
+    /// Where its pages may connect to.
+    #[serde(default)]
+    pub egress: Egress,
+}
+
+/// `[targets.NAME.egress]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Egress {
+    /// What is allowed beside the app itself.
+    pub policy: EgressPolicy,
+    /// Hosts for `site` and `list`: `host`, `host:port` or `*.domain`; without a port any port.
+    pub allow: Vec<String>,
+}
+
+/// What pages may connect to, from the widest to the narrowest. Metadata addresses, Muster's own
+/// ports and, unless the app lives there, private ranges are denied under each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EgressPolicy {
+    /// Everything else.
+    #[default]
+    Open,
+    /// The app's site (its registrable domain) and what is listed.
+    Site,
+    /// The app's own origin and what is listed.
+    List,
+}
+
+impl EgressPolicy {
+    /// As it is written in `muster.toml`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            EgressPolicy::Open => "open",
+            EgressPolicy::Site => "site",
+            EgressPolicy::List => "list",
+        }
+    }
 }
 
 /// `[targets.NAME.app]`
@@ -155,12 +197,21 @@ pub struct Agent {
     pub model: Option<Model>,
     /// The model of judgments; none = `model`.
     pub judge: Option<Model>,
+    /// The model that writes the text of fields for a `decision` executor; none = texts come from
+    /// the goal and its parameters alone.
+    pub text: Option<Model>,
+    /// Who chooses for a `decision` executor, and from which certainty on.
+    pub decision: Decision,
+    /// Where a `remote` executor listens.
+    pub remote: Option<Remote>,
     /// The app's vocabulary, at most 16384 bytes; reaches models; part of the recording's key.
     pub context: String,
     /// Most actions of one goal, 1 to 100.
     pub max_steps: u32,
     /// Most model calls, or decisions, of one goal, 1 to 100.
     pub max_model_calls: u32,
+    /// Looks in a row without a change after which a model is stopped, 2 to 20.
+    pub idle_looks: u32,
 }
 
 impl Default for Agent {
@@ -169,9 +220,13 @@ impl Default for Agent {
             executor: ExecutorKind::Decision,
             model: None,
             judge: None,
+            text: None,
+            decision: Decision::default(),
+            remote: None,
             context: String::new(),
             max_steps: 25,
             max_model_calls: 25,
+            idle_looks: 6,
         }
     }
 }
@@ -182,7 +237,7 @@ impl Default for Agent {
 pub enum ExecutorKind {
     /// A language model in a tool loop.
     Agent,
-    /// Choices only; today by the built-in keyless decider.
+    /// Choices only: by the built-in keyless decider, then by whom `decision` names.
     Decision,
     /// Ends the run as soon as it is asked: for proving that everything replays.
     Abort,
@@ -202,7 +257,35 @@ impl ExecutorKind {
     }
 }
 
-/// A model at an OpenAI-compatible address.
+/// `[agents.NAME.decision]`: the cascade is keyless, then `service`, then `model` as a chooser;
+/// whoever is not configured is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Decision {
+    /// A decision service's address, http or https.
+    pub service: Option<String>,
+    /// The node's environment variable that holds its key.
+    pub key_env: Option<String>,
+    /// A chat model as the last chooser.
+    pub model: Option<Model>,
+    /// Least probability of a choice, 0 to 1.
+    pub min_probability: f64,
+    /// Least confidence of an answer, 0 to 1.
+    pub min_confidence: f64,
+}
+
+/// `[agents.NAME.remote]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Remote {
+    /// `http://HOST:PORT` of a `muster.v1.ExecutorService`.
+    pub address: String,
+    /// The node's environment variable that holds the bearer token; none = no token.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+/// A model at its vendor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Model {
@@ -213,6 +296,108 @@ pub struct Model {
     /// The node's environment variable that holds the key; none = no key.
     #[serde(default)]
     pub key_env: Option<String>,
+    /// The vendor's wire.
+    #[serde(default)]
+    pub wire: ModelWire,
+    /// Whether it takes pictures.
+    #[serde(default)]
+    pub vision: bool,
+    /// Whether it thinks before it answers.
+    #[serde(default)]
+    pub thinking: Thinking,
+    /// What its tokens cost; none = only what the vendor reports is known.
+    #[serde(default)]
+    pub price: Option<Price>,
+}
+
+impl Model {
+    /// A model without key, price or pictures.
+    pub fn new(name: impl Into<String>, base_url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            base_url: base_url.into(),
+            key_env: None,
+            wire: ModelWire::default(),
+            vision: false,
+            thinking: Thinking::default(),
+            price: None,
+        }
+    }
+}
+
+/// Wires that models speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelWire {
+    /// Chat completions, as OpenAI and many others.
+    #[default]
+    Openai,
+    /// Messages, as Anthropic.
+    Anthropic,
+}
+
+/// Whether a model thinks before it answers. Saying nothing is not off: some vendors think unless
+/// they are told not to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Thinking {
+    /// As the vendor does by itself.
+    #[default]
+    Vendor,
+    /// Not at all, said explicitly.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// Prices of a model, US dollars a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Input from the vendor's cache; none = as `input`.
+    #[serde(default)]
+    pub cached: Option<f64>,
+    /// Input that is written to the vendor's cache; none = as `input`.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+    /// Output, reasoning included.
+    pub output: f64,
+}
+
+/// `[budgets]`: what may be spent; none = no limit but the agent's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Budgets {
+    /// One goal or judgment.
+    pub step: Spend,
+    /// One attempt.
+    pub test: Spend,
+    /// The whole run, over all nodes.
+    pub run: Spend,
+}
+
+/// Limits of what is spent; none = no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Spend {
+    /// Calls to language models.
+    pub model_calls: Option<u64>,
+    /// Choices without a language model.
+    pub decisions: Option<u64>,
+    /// Actions on the page.
+    pub actions: Option<u64>,
+    /// Input and output tokens together.
+    pub tokens: Option<u64>,
+    /// US dollars.
+    pub usd: Option<f64>,
+    /// Milliseconds; a step's and a test's own timeouts hold beside it.
+    pub time_ms: Option<u64>,
 }
 
 /// `[cache]`
@@ -280,15 +465,23 @@ impl Default for Timeouts {
     }
 }
 
-/// `[secrets.NAME]`: where the node finds the value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+/// `[secrets.NAME]`: where the node finds the value (one of `env`, `file`, `command`), what it is
+/// and where it may be filled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SecretSource {
     /// An environment variable of the node.
-    pub env: String,
-    /// Whether it is a password: then it may only fill password fields by a goal.
-    #[serde(default)]
+    pub env: Option<String>,
+    /// A file of the node; one line break at its end is not part of the value.
+    pub file: Option<String>,
+    /// A program of the node and its arguments, no shell; what it prints, likewise.
+    pub command: Vec<String>,
+    /// Whether the value is a TOTP seed (base32 or `otpauth://`): the current code is filled.
+    pub totp: bool,
+    /// Whether it is a password: then it may only fill password fields.
     pub password: bool,
+    /// Origins that it may be filled on; empty = the app's own.
+    pub origins: Vec<String>,
 }
 
 /// `[browser]`
@@ -321,6 +514,9 @@ pub struct RunSpec {
     pub secrets: BTreeMap<String, SecretSource>,
     /// Viewport, CSS px.
     pub viewport: (u32, u32),
+    /// What may be spent.
+    #[serde(default)]
+    pub budgets: Budgets,
 }
 
 /// A target with its address resolved.
@@ -331,4 +527,7 @@ pub struct TargetSpec {
     pub app_url: String,
     /// Part of every recording's key.
     pub app_identity: String,
+    /// Where its pages may connect to.
+    #[serde(default)]
+    pub egress: Egress,
 }

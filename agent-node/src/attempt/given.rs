@@ -12,6 +12,7 @@ use muster_suite::config::{Agent, Model, RunSpec, Timeouts};
 
 use super::Brains;
 use super::lookup::CacheUse;
+use crate::harness::StepModels;
 
 /// Everything but the page and the worker.
 pub(super) struct Given {
@@ -46,6 +47,16 @@ impl Given {
             )
         })?;
         self.brains.model(model)
+    }
+
+    /// The models of a step, by tier.
+    pub(super) fn models(&self, name: &str, agent: &Agent) -> StepModels {
+        StepModels {
+            act: self.client(name, agent.model.as_ref()),
+            judge: self.judge_model(name, agent),
+            text: self.client(name, agent.text.as_ref()),
+            decide: self.client(name, agent.decision.model.as_ref()),
+        }
     }
 
     /// The model of judgments.

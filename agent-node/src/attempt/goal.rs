@@ -137,6 +137,8 @@ impl GoalRun<'_> {
             agent: self.call.name.to_owned(),
             executor: lived.executor.to_owned(),
             usage: self.door.usage(),
+            ledger: self.door.ledger(),
+            events: self.door.events(),
             summary: lived.result.as_ref().ok().cloned(),
             actions: lines,
             cache: Some(cache.clone()),

@@ -196,7 +196,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         input.spec.secrets.clone(),
     ));
     let redactor = harness.redactor();
-    if let Some(problem) = exposed(&input.unit, &modules, redactor) {
+    if let Some(problem) = exposed(&input.unit, &modules, &redactor) {
         return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);
     }
     tracing::Span::current().record("test.case.name", input.unit.title_path.join(" › "));
@@ -288,6 +288,8 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         steps: attempt.steps.into_records(),
         console: console.into_lines(),
         screen_at_failure,
+        events: Vec::new(),
+        tainted: harness.tainted(),
     };
     AttemptOutput {
         status,
@@ -463,6 +465,8 @@ impl AttemptOutput {
                 steps: Vec::new(),
                 console: Vec::new(),
                 screen_at_failure: None,
+                events: Vec::new(),
+                tainted: false,
             },
             staged: Vec::new(),
             stop_run: false,

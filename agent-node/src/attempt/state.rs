@@ -9,7 +9,6 @@ use muster_proto::code::ErrorCode;
 use muster_proto::id::ReplayKey;
 use muster_proto::outcome::{Place, Problem};
 use muster_proto::step::{AgentStep, StepStatus, Usage};
-use muster_providers::model::ModelClient;
 use muster_suite::config::ExecutorKind;
 use muster_suite::frame::CallResult;
 use muster_suite::op::{AgentCall, Op};
@@ -25,7 +24,7 @@ use super::judge::{INTERVAL, JudgmentRun, judge};
 use super::record::Steps;
 use super::settlement::{Goal, GoalEnd};
 use super::title::title;
-use crate::harness::{AttemptHarness, Limits, Rules, Scope, StepGrant, StepHarness};
+use crate::harness::{AttemptHarness, Limits, Rules, Scope, StepGrant, StepHarness, StepModels};
 use crate::replay::{self, KeyParts};
 
 /// Model calls of an assertion or extraction: one, and one repair.
@@ -104,7 +103,7 @@ impl Attempt {
         place: Option<Place>,
         counts: bool,
     ) -> CallResult {
-        let (kind, title) = title(op, self.harness.redactor());
+        let (kind, title) = title(op, &self.harness.redactor());
         let begun = self.steps.begin(kind, &title, place.clone());
         let span = info_span!(
             "step",
@@ -310,8 +309,8 @@ impl Attempt {
         }
         .lowered(call.max_steps, call.max_model_calls);
         let scope = timed(scope, call.timeout_ms, given.timeouts().step_ms);
-        let model = given.client(prepared.name, agent.model.as_ref());
-        let door = door(&given, &harness, &scope, &prepared, limits, model);
+        let models = given.models(prepared.name, agent);
+        let door = door(&given, &harness, &scope, &prepared, limits, models);
         let run = GoalRun {
             given: &given,
             door,
@@ -378,8 +377,8 @@ impl Attempt {
         }
         .lowered(None, call.max_model_calls);
         let scope = timed(scope, call.timeout_ms, given.timeouts().judgment_ms);
-        let model = given.judge_model(prepared.name, prepared.agent);
-        let door = door(&given, &harness, &scope, &prepared, limits, model);
+        let models = given.models(prepared.name, prepared.agent);
+        let door = door(&given, &harness, &scope, &prepared, limits, models);
         judge.name().clone_into(&mut report.executor);
         let run = JudgmentRun {
             door,
@@ -399,6 +398,8 @@ impl Attempt {
             Ask::Extract(schema) => run.extract(schema).await.map(|data| (data, None)),
         };
         report.usage = run.door.usage();
+        report.ledger = run.door.ledger();
+        report.events = run.door.events();
         let aborts = run.call.agent.executor == ExecutorKind::Abort;
         let result = match judged {
             Ok((value, summary)) => {
@@ -467,7 +468,7 @@ fn door<'a>(
     scope: &Scope,
     call: &Prepared<'_>,
     limits: Limits,
-    model: Result<Arc<dyn ModelClient>, Problem>,
+    models: StepModels,
 ) -> StepHarness<'a> {
     let rules = Rules {
         app: harness.app().clone(),
@@ -480,7 +481,7 @@ fn door<'a>(
         StepGrant {
             rules,
             limits,
-            model,
+            models,
             action_timeout,
         },
     )

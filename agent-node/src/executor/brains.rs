@@ -89,9 +89,8 @@ mod tests {
 
     fn model(key_env: Option<&str>) -> Model {
         Model {
-            name: "small".to_owned(),
-            base_url: "https://models.example.com/v1".to_owned(),
             key_env: key_env.map(str::to_owned),
+            ..Model::new("small", "https://models.example.com/v1")
         }
     }
 

@@ -1,9 +1,12 @@
 //! What a step may spend: reserved before, counted after.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_proto::step::Usage;
-use muster_providers::model::TokenUsage;
+use muster_proto::step::{LedgerRow, Tier, Usage};
+use muster_providers::model::ModelReply;
 
 /// Limits of one step, 0 = none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,7 @@ pub(super) struct Meter {
     limits: Limits,
     left: Limits,
     usage: Usage,
+    rows: BTreeMap<(Tier, String), LedgerRow>,
 }
 
 impl Meter {
@@ -38,6 +42,7 @@ impl Meter {
             limits,
             left: limits,
             usage: Usage::default(),
+            rows: BTreeMap::new(),
         }
     }
 
@@ -83,10 +88,38 @@ impl Meter {
         Ok(())
     }
 
-    pub(super) fn tokens(&mut self, tokens: TokenUsage) {
-        self.usage.input_tokens += tokens.input;
-        self.usage.cached_tokens += tokens.cached;
-        self.usage.output_tokens += tokens.output;
+    /// Takes in what a call used.
+    pub(super) fn told(&mut self, tier: Tier, model: &str, reply: &ModelReply, took: Duration) {
+        let tokens = reply.usage.unwrap_or_default();
+        let used = Usage {
+            input_tokens: tokens.input,
+            cached_tokens: tokens.cached,
+            cache_write_tokens: tokens.cache_write,
+            output_tokens: tokens.output,
+            reasoning_tokens: tokens.reasoning,
+            cost_microusd: reply.cost_microusd.unwrap_or(0),
+            estimated: reply.usage.is_none(),
+            ..Usage::default()
+        };
+        self.usage += used;
+        let row = self
+            .rows
+            .entry((tier, model.to_owned()))
+            .or_insert_with(|| LedgerRow {
+                tier,
+                model: model.to_owned(),
+                usage: Usage::default(),
+                latency_ms: 0,
+            });
+        row.usage += Usage {
+            model_calls: 1,
+            ..used
+        };
+        row.latency_ms += u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    }
+
+    pub(super) fn ledger(&self) -> Vec<LedgerRow> {
+        self.rows.values().cloned().collect()
     }
 
     fn reserve_thought(&mut self, what: &str) -> Result<(), Problem> {

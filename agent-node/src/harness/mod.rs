@@ -32,7 +32,8 @@ use muster_engine::NodeId;
 use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_providers::model::{ModelReply, ModelRequest};
+use muster_proto::step::{EventKind, Tier};
+use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use std::sync::Arc;
 
 pub use authorize::{Denied, Rules, authorize};
@@ -41,7 +42,7 @@ pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
 pub use redact::Redactor;
 pub use scope::Scope;
-pub use step::{StepGrant, StepHarness, Trace};
+pub use step::{StepGrant, StepHarness, StepModels, Trace};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 pub(crate) use whole::{ERROR_PAGE, LOOK};
 
@@ -108,8 +109,18 @@ pub trait Harness: Send + Sync {
         self.perform(action).await
     }
 
+    /// The viewport as a picture, every secure field masked. Refused with POLICY_DENIED once pixels
+    /// are closed for the attempt, or where masking can't be proved.
+    async fn screenshot(&self) -> Result<Image, StepError>;
+
+    /// Who answers in this tier; none = nobody is configured.
+    fn model(&self, tier: Tier) -> Option<ModelInfo>;
+
     /// Reserves, makes and counts one model call.
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError>;
+    async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError>;
+
+    /// Writes down what a guard or a decider did.
+    fn note(&self, kind: EventKind, name: &str, detail: &str);
 
     /// Reserves and counts one decision made without a language model.
     fn decide(&self) -> Result<(), StepError>;

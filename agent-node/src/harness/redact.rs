@@ -29,15 +29,38 @@ pub struct Redactor {
     markers: Vec<String>,
     /// Markers of every registered name: left as they are where they stand.
     known: Vec<String>,
+    /// What is registered.
+    values: Vec<(String, Secret)>,
 }
 
 impl Redactor {
     /// Registers every protectable value.
     pub fn new(secrets: &BTreeMap<String, Secret>) -> Self {
+        let values = secrets.iter();
+        Self::of(
+            values
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
+    /// The same and one more; what is registered already stays so.
+    pub fn with(&self, name: &str, value: &Secret) -> Self {
+        let one = (name.to_owned(), value.clone());
+        let known = self.values.iter().cloned();
+        Self::of(
+            known
+                .filter(|each| *each != one)
+                .chain([one.clone()])
+                .collect(),
+        )
+    }
+
+    fn of(values: Vec<(String, Secret)>) -> Self {
         let mut patterns = Vec::new();
         let mut markers = Vec::new();
         let mut known = Vec::new();
-        for (name, value) in secrets.iter().filter(|(_, value)| protectable(value)) {
+        for (name, value) in values.iter().filter(|(_, value)| protectable(value)) {
             let marker = secret::marker(name);
             for form in forms(value.expose()) {
                 patterns.push(form);
@@ -56,6 +79,7 @@ impl Redactor {
             search,
             markers,
             known,
+            values,
         }
     }
 

@@ -9,9 +9,12 @@ use muster_engine::page::Input;
 use muster_engine::{EngineError, Gesture, NodeId, Travel};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
+use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
-use muster_proto::step::Usage;
-use muster_providers::model::{ModelClient, ModelError, ModelReply, ModelRequest};
+use muster_proto::step::{Event, EventKind, LedgerRow, Tier, Usage};
+use muster_providers::model::{
+    Image, ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest,
+};
 use muster_suite::op::OptionChoice;
 use tokio::time::{Instant, sleep};
 use tracing::{Instrument, Span, info_span};
@@ -28,16 +31,57 @@ use super::{
 /// Longest time that one action of a goal may wait for its element.
 const LONGEST_ACTION: Duration = Duration::from_secs(15);
 
+/// Most events of a step.
+const MAX_EVENTS: usize = 1000;
+
+/// Longest detail of an event, characters.
+const MAX_DETAIL: usize = 300;
+
 /// What a step may use.
 pub struct StepGrant {
     /// What it may do.
     pub rules: Rules,
     /// What it may spend.
     pub limits: Limits,
-    /// Its model, or why there is none.
-    pub model: Result<Arc<dyn ModelClient>, Problem>,
+    /// Its models.
+    pub models: StepModels,
     /// Longest time for one action.
     pub action_timeout: Duration,
+}
+
+/// The models of a step, each or why there is none.
+pub struct StepModels {
+    /// Drives the app.
+    pub act: Result<Arc<dyn ModelClient>, Problem>,
+    /// Judges the screen.
+    pub judge: Result<Arc<dyn ModelClient>, Problem>,
+    /// Writes texts of fields.
+    pub text: Result<Arc<dyn ModelClient>, Problem>,
+    /// Chooses among options.
+    pub decide: Result<Arc<dyn ModelClient>, Problem>,
+}
+
+impl StepModels {
+    /// None at all, for one reason.
+    pub fn none(why: &Problem) -> Self {
+        let none = || Err(why.clone());
+        Self {
+            act: none(),
+            judge: none(),
+            text: none(),
+            decide: none(),
+        }
+    }
+
+    fn of(&self, tier: Tier) -> Result<&Arc<dyn ModelClient>, Problem> {
+        let model = match tier {
+            Tier::Act | Tier::Heal => &self.act,
+            Tier::Judge => &self.judge,
+            Tier::Text => &self.text,
+            Tier::Decide => &self.decide,
+        };
+        model.as_ref().map_err(Clone::clone)
+    }
 }
 
 /// The door of one step.
@@ -58,6 +102,15 @@ struct Seen {
     /// Every element that was on a screen of this step, as messages name it.
     called: BTreeMap<NodeId, String>,
     trace: Trace,
+    events: Vec<Event>,
+}
+
+impl Seen {
+    fn note(&mut self, event: Event) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(event);
+        }
+    }
 }
 
 /// What a step leaves behind.
@@ -92,6 +145,16 @@ impl<'a> StepHarness<'a> {
     /// What was used so far.
     pub fn usage(&self) -> Usage {
         self.meter().usage()
+    }
+
+    /// The same by model and tier.
+    pub fn ledger(&self) -> Vec<LedgerRow> {
+        self.meter().ledger()
+    }
+
+    /// What guards and deciders did so far.
+    pub fn events(&self) -> Vec<Event> {
+        self.seen().events.clone()
     }
 
     /// What happened so far.
@@ -325,13 +388,53 @@ impl Harness for StepHarness<'_> {
         self.perform_at(action, pace).await
     }
 
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError> {
+    async fn screenshot(&self) -> Result<Image, StepError> {
+        let _turn = self.turn.lock().await;
+        if self.attempt.tainted() {
+            let guard = Guard::PixelsTainted;
+            self.note(EventKind::Denied, guard.as_str(), "a screenshot");
+            return Err(self.refused(
+                ErrorCode::PolicyDenied,
+                "a secret was filled in this attempt: no pixels until its end",
+            ));
+        }
+        let bytes = match self.attempt.screenshot(&self.scope).await {
+            Ok(bytes) => bytes,
+            Err(PageError::Ended(problem)) => return Err(self.stop(problem)),
+            Err(PageError::Engine(error @ EngineError::Dead(_))) => {
+                return Err(self.stop(engine_problem(&error)));
+            }
+            Err(PageError::Engine(error)) => {
+                return Err(self.refused(ErrorCode::ActionFailed, &error.to_string()));
+            }
+        };
+        Ok(Image {
+            media_type: "image/png",
+            bytes: bytes.into(),
+        })
+    }
+
+    fn model(&self, tier: Tier) -> Option<ModelInfo> {
+        self.grant.models.of(tier).ok().map(|client| client.info())
+    }
+
+    fn note(&self, kind: EventKind, name: &str, detail: &str) {
+        let detail = self.attempt.redactor().text(detail);
+        self.seen().note(Event {
+            at_ms: u64::try_from(self.attempt.age().as_millis()).unwrap_or(u64::MAX),
+            kind,
+            name: name.to_owned(),
+            detail: detail.chars().take(MAX_DETAIL).collect(),
+        });
+    }
+
+    async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
-        let client = match &self.grant.model {
+        let client = match self.grant.models.of(tier) {
             Ok(client) => client,
-            Err(problem) => return Err(self.stop(problem.clone())),
+            Err(problem) => return Err(self.stop(problem)),
         };
         let reserved = self.meter().reserve_model_call();
         reserved.map_err(|problem| self.stop(problem))?;
@@ -352,6 +455,7 @@ impl Harness for StepHarness<'_> {
             timeout: request.timeout.min(self.scope.remaining()),
             ..request.clone()
         };
+        let asked = Instant::now();
         let answer = self
             .scope
             .run(client.complete(&request))
@@ -359,10 +463,12 @@ impl Harness for StepHarness<'_> {
             .await;
         match answer {
             Ok(Ok(reply)) => {
-                span.record("gen_ai.usage.input_tokens", reply.usage.input);
-                span.record("gen_ai.usage.output_tokens", reply.usage.output);
-                span.record("gen_ai.usage.cache_read.input_tokens", reply.usage.cached);
-                self.meter().tokens(reply.usage);
+                let used = reply.usage.unwrap_or_default();
+                span.record("gen_ai.usage.input_tokens", used.input);
+                span.record("gen_ai.usage.output_tokens", used.output);
+                span.record("gen_ai.usage.cache_read.input_tokens", used.cached);
+                self.meter()
+                    .told(tier, &info.model, &reply, asked.elapsed());
                 Ok(reply)
             }
             Ok(Err(error)) => Err(self.model_failed(&error, &span)),

@@ -55,8 +55,9 @@ impl Stage {
         let app = Url::parse(APP).unwrap();
         let secrets = Arc::new(BTreeMap::from([("pw".to_owned(), Secret::new("hunter22"))]));
         let source = SecretSource {
-            env: "PW".to_owned(),
+            env: Some("PW".to_owned()),
             password: true,
+            ..SecretSource::default()
         };
         let declared = BTreeMap::from([("pw".to_owned(), source)]);
         let attempt = AttemptHarness::new(Arc::clone(&page) as _, app, secrets, declared);
@@ -82,7 +83,7 @@ impl Stage {
                 actions: 3,
                 model_calls: 2,
             },
-            model: Err(Problem::new(ErrorCode::ModelUnavailable, "none")),
+            models: StepModels::none(&Problem::new(ErrorCode::ModelUnavailable, "none")),
             action_timeout: Duration::from_secs(30),
         };
         StepHarness::new(

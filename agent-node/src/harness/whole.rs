@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use muster_engine::page::Input;
@@ -30,11 +30,13 @@ pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub struct AttemptHarness {
     page: Arc<dyn Page>,
     app: Url,
-    redactor: Redactor,
+    /// Grows with each value that comes to be known.
+    redactor: RwLock<Arc<Redactor>>,
     secrets: Arc<BTreeMap<String, Secret>>,
     declared: BTreeMap<String, SecretSource>,
     revision: AtomicU64,
     tainted: AtomicBool,
+    began: Instant,
 }
 
 /// Why a call to the page did not do what was asked.
@@ -112,12 +114,18 @@ impl AttemptHarness {
         Self {
             page,
             app,
-            redactor: Redactor::new(&secrets),
+            redactor: RwLock::new(Arc::new(Redactor::new(&secrets))),
             secrets,
             declared,
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
+            began: Instant::now(),
         }
+    }
+
+    /// Time since the attempt began.
+    pub(super) fn age(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// The app's address.
@@ -131,8 +139,19 @@ impl AttemptHarness {
     }
 
     /// Takes secrets out of what leaves the node.
-    pub fn redactor(&self) -> &Redactor {
-        &self.redactor
+    pub fn redactor(&self) -> Arc<Redactor> {
+        let redactor = self.redactor.read();
+        Arc::clone(&redactor.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes in a value that came to be known: resolved at its fill, rotated or derived from
+    /// another. Values known before stay known.
+    pub fn learn(&self, name: &str, value: &Secret) {
+        let mut redactor = self
+            .redactor
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *redactor = Arc::new(redactor.with(name, value));
     }
 
     /// Whether a secret was filled: no pixels for the rest of the attempt.
@@ -142,7 +161,8 @@ impl AttemptHarness {
 
     /// A problem whose texts hold no secret.
     pub fn redacted(&self, problem: Problem) -> Problem {
-        let clean = |text: String| self.redactor.text(&text);
+        let redactor = self.redactor();
+        let clean = |text: String| redactor.text(&text);
         Problem {
             code: problem.code,
             message: cut(clean(problem.message), MAX_MESSAGE),
@@ -172,7 +192,11 @@ impl AttemptHarness {
     pub fn secret(&self, name: &str) -> Result<Secret, Problem> {
         self.is_password(name)?;
         let value = self.secrets.get(name).ok_or_else(|| {
-            let from = self.declared.get(name).map_or("", |source| &source.env);
+            let from = self
+                .declared
+                .get(name)
+                .and_then(|source| source.env.as_deref())
+                .unwrap_or("its source");
             unavailable(format!(
                 "secret {name:?} has no value on this node; set {from} there"
             ))
@@ -214,7 +238,7 @@ impl AttemptHarness {
         let snapshot = self
             .ask(scope, LOOK, |deadline| self.page.snapshot(deadline))
             .await?;
-        Ok(Observation::of(0, snapshot, &self.app, &self.redactor))
+        Ok(Observation::of(0, snapshot, &self.app, &self.redactor()))
     }
 
     /// Gives a look the next revision.
@@ -286,6 +310,12 @@ impl AttemptHarness {
             .await
     }
 
+    /// The viewport as PNG. Only for who has asked whether pixels are open.
+    pub(super) async fn screenshot(&self, scope: &Scope) -> Result<Vec<u8>, PageError> {
+        self.ask(scope, LOOK, |deadline| self.page.screenshot(deadline))
+            .await
+    }
+
     /// Forgets cookies and storage.
     pub async fn clear_state(&self, scope: &Scope, limit: Duration) -> Result<(), PageError> {
         self.ask(scope, limit, |deadline| self.page.clear_state(deadline))
@@ -335,8 +365,9 @@ mod tests {
 
     fn harness(page: FakePage) -> AttemptHarness {
         let source = |password| SecretSource {
-            env: "SHOP_SECRET".to_owned(),
+            env: Some("SHOP_SECRET".to_owned()),
             password,
+            ..SecretSource::default()
         };
         AttemptHarness::new(
             Arc::new(page),

@@ -156,7 +156,7 @@ impl Live {
     /// The declared secrets that this node has a value for.
     fn secrets(&self, spec: &RunSpec) -> BTreeMap<String, Secret> {
         let found = spec.secrets.iter().filter_map(|(name, source)| {
-            let value = self.env.get(&source.env)?;
+            let value = self.env.get(source.env.as_deref()?)?;
             Some((name.clone(), Secret::new(value)))
         });
         found.collect()

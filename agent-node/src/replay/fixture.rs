@@ -8,7 +8,8 @@ use muster_engine::{Node, NodeId, Snapshot};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_providers::model::{ModelReply, ModelRequest};
+use muster_proto::step::{EventKind, Tier};
+use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
 use crate::harness::{Budget, Harness, Observation, Performed, StepError};
@@ -233,7 +234,17 @@ impl Harness for Script {
         })
     }
 
-    async fn complete(&self, _: &ModelRequest) -> Result<ModelReply, StepError> {
+    async fn screenshot(&self) -> Result<Image, StepError> {
+        panic!("a replay takes no picture")
+    }
+
+    fn model(&self, _: Tier) -> Option<ModelInfo> {
+        None
+    }
+
+    fn note(&self, _: EventKind, _: &str, _: &str) {}
+
+    async fn complete(&self, _: Tier, _: &ModelRequest) -> Result<ModelReply, StepError> {
         panic!("a replay calls no model")
     }
 

@@ -20,7 +20,7 @@ use muster_providers::browser::{BrowserProvider, LocalBrowsers, LocalSettings};
 use muster_providers::child::{CommandLine, Supervisor};
 use muster_providers::model::ModelClient;
 use muster_suite::bundle::{self, Bundle, ModuleEntry};
-use muster_suite::config::{Agent, Model, RunSpec, SPEC_SCHEMA, SecretSource, Timeouts};
+use muster_suite::config::{Agent, Budgets, Model, RunSpec, SPEC_SCHEMA, SecretSource, Timeouts};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -96,8 +96,9 @@ impl Story {
             files: BTreeMap::new(),
         };
         let secret = |env: &str| SecretSource {
-            env: env.to_owned(),
+            env: Some(env.to_owned()),
             password: true,
+            ..SecretSource::default()
         };
         let spec = RunSpec {
             schema: SPEC_SCHEMA,
@@ -110,6 +111,7 @@ impl Story {
                 ("absent".to_owned(), secret("ABSENT")),
             ]),
             viewport: (800, 600),
+            budgets: Budgets::default(),
         };
         let bundle = put(&coordinator, &serde_json::to_vec(&index).unwrap())
             .await

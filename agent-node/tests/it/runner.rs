@@ -136,6 +136,8 @@ pub(crate) fn passed() -> AttemptOutput {
             steps: Vec::new(),
             console: vec!["hello".to_owned()],
             screen_at_failure: None,
+            events: Vec::new(),
+            tainted: false,
         },
         staged: Vec::new(),
         stop_run: false,

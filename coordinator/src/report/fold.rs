@@ -129,6 +129,8 @@ fn attempt_report(
         steps: Vec::new(),
         console: Vec::new(),
         screen_at_failure: None,
+        events: Vec::new(),
+        tainted: true,
     });
     let mut steps = record.steps;
     for step in &mut steps {

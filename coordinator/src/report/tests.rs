@@ -63,6 +63,8 @@ fn record() -> AttemptRecord {
         ],
         console: Vec::new(),
         screen_at_failure: None,
+        events: Vec::new(),
+        tainted: false,
     }
 }
 

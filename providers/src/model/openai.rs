@@ -280,6 +280,7 @@ impl ModelClient for OpenAiCompatible {
         ModelInfo {
             provider: "openai-compatible",
             model: self.model.clone(),
+            vision: false,
         }
     }
 }

@@ -60,6 +60,7 @@ impl ModelClient for ScriptedModel {
         ModelInfo {
             provider: "scripted",
             model: "scripted".to_owned(),
+            vision: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use muster_proto::code::ErrorCode;
 use url::{Host, Url};
 
 use super::parse::{ConfigError, Source};
-use super::{Agent, App, AppCommand, Browser, Config, Model};
+use super::{Agent, App, AppCommand, Browser, Config, Model, SecretSource};
 use crate::glob::Globs;
 
 /// Most retries of a failed test.
@@ -15,6 +15,7 @@ pub const MAX_RETRIES: u32 = 10;
 pub const MAX_CONTEXT: usize = 16_384;
 
 const BUDGET: RangeInclusive<u32> = 1..=100;
+const IDLE_LOOKS: RangeInclusive<u32> = 2..=20;
 const MAX_TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
 
 type Checked = Result<(), ConfigError>;
@@ -45,7 +46,7 @@ pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
     timeouts(config, source)?;
     for (secret, from) in &config.secrets {
         name(source, &["secrets", secret], "secret", secret)?;
-        env_name(source, &["secrets", secret, "env"], &from.env)?;
+        self::secret(source, secret, from)?;
     }
     inside_project(source, &["cache", "dir"], &config.cache.dir)?;
     browser(source, &config.browser)
@@ -114,6 +115,34 @@ fn env_name(source: &Source<'_>, keys: &[&str], name: &str) -> Checked {
         keys,
         "this is not the name of an environment variable; name one, never write its value here",
     ))
+}
+
+fn secret(source: &Source<'_>, name: &str, from: &SecretSource) -> Checked {
+    let keys = |key| ["secrets", name, key];
+    let sources = [
+        from.env.is_some(),
+        from.file.is_some(),
+        !from.command.is_empty(),
+    ];
+    if sources.into_iter().filter(|named| *named).count() != 1 {
+        return Err(source.error(
+            &["secrets", name],
+            format!("secret `{name}` needs exactly one of `env`, `file` and `command`"),
+        ));
+    }
+    if let Some(env) = &from.env {
+        env_name(source, &keys("env"), env)?;
+    }
+    for origin in &from.origins {
+        web_address(origin).map_err(|message| source.error(&keys("origins"), message))?;
+    }
+    if from.totp && from.password {
+        return Err(source.error(
+            &keys("totp"),
+            format!("secret `{name}` is either a password or a one-time code's seed, not both"),
+        ));
+    }
+    Ok(())
 }
 
 fn app(source: &Source<'_>, target: &str, app: &App) -> Checked {
@@ -228,7 +257,20 @@ fn agent(source: &Source<'_>, name: &str, agent: &Agent) -> Checked {
             return Err(source.error(&keys(key), message));
         }
     }
-    for (key, settings) in [("model", &agent.model), ("judge", &agent.judge)] {
+    if !IDLE_LOOKS.contains(&agent.idle_looks) {
+        let message = format!(
+            "idle-looks is {}; it takes {} to {}",
+            agent.idle_looks,
+            IDLE_LOOKS.start(),
+            IDLE_LOOKS.end()
+        );
+        return Err(source.error(&keys("idle-looks"), message));
+    }
+    for (key, settings) in [
+        ("model", &agent.model),
+        ("judge", &agent.judge),
+        ("text", &agent.text),
+    ] {
         if let Some(settings) = settings {
             model(source, &keys(key), settings)?;
         }

@@ -20,6 +20,7 @@ impl Config {
                 TargetSpec {
                     app_url,
                     app_identity: identity(&target.app),
+                    egress: target.egress.clone(),
                 },
             )
         };
@@ -31,6 +32,7 @@ impl Config {
             timeouts: self.timeouts.clone(),
             secrets: self.secrets.clone(),
             viewport: self.browser.viewport.unwrap_or(VIEWPORT),
+            budgets: self.budgets,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Goals: run live, verified, staged, replayed, handed off, evicted.
 
 use muster_proto::recording::Envelope;
-use muster_proto::step::{AgentStep, CacheMode, CacheReason, StepStatus};
+use muster_proto::step::{AgentStep, CacheMode, CacheReason, StepStatus, Tier};
 use serde_json::json;
 
 use super::told::*;
@@ -333,7 +333,7 @@ async fn a_model_that_is_not_there_stops_the_run() {
                 max_output_tokens: 1,
                 timeout: seconds(9),
             };
-            context.harness.complete(&request).await?;
+            context.harness.complete(Tier::Act, &request).await?;
             passed("asked")
         })
     });
@@ -344,11 +344,7 @@ async fn a_model_that_is_not_there_stops_the_run() {
         (ErrorCode::ModelUnavailable, true)
     );
 
-    story.agent.model = Some(Model {
-        name: "echo".to_owned(),
-        base_url: "http://m.test".to_owned(),
-        key_env: None,
-    });
+    story.agent.model = Some(Model::new("echo", "http://m.test"));
     let output = story.test(vec![open(), act("pay")]).await;
     assert_eq!((output.status, output.stop_run), (Status::Passed, false));
     let usage = output.usage;

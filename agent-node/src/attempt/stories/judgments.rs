@@ -5,11 +5,7 @@ use super::*;
 
 fn judged(page: FakePage) -> Story {
     let mut story = Story::of(page);
-    story.agent.judge = Some(Model {
-        name: "echo".to_owned(),
-        base_url: "http://m.test".to_owned(),
-        key_env: None,
-    });
+    story.agent.judge = Some(Model::new("echo", "http://m.test"));
     story
 }
 

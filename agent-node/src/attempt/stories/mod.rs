@@ -30,7 +30,8 @@ use muster_providers::model::{
 };
 use muster_suite::codec::FrameCodec;
 use muster_suite::config::{
-    Agent, ExecutorKind, Model, RunSpec, SPEC_SCHEMA, SecretSource, TargetSpec, Timeouts,
+    Agent, Budgets, Egress, ExecutorKind, Model, RunSpec, SPEC_SCHEMA, SecretSource, TargetSpec,
+    Timeouts,
 };
 use muster_suite::frame::{CallResult, FromWorker};
 use muster_suite::locator::{Locator, LocatorStep, States, TextMatch};
@@ -134,11 +135,13 @@ impl ModelClient for Echo {
             input: 10,
             cached: 4,
             output: 2,
+            ..TokenUsage::default()
         };
         Ok(ModelReply {
             text: "echo".to_owned(),
             calls: Vec::new(),
-            usage,
+            usage: Some(usage),
+            cost_microusd: None,
             requests: 1,
         })
     }
@@ -147,6 +150,7 @@ impl ModelClient for Echo {
         ModelInfo {
             provider: "test",
             model: "echo".to_owned(),
+            vision: false,
         }
     }
 }
@@ -287,8 +291,9 @@ impl Story {
         let (from_node, to_worker) = tokio::io::duplex(1 << 16);
         let (progress, _news) = tokio::sync::mpsc::channel(16);
         let source = |password| SecretSource {
-            env: "SHOP_PASSWORD".to_owned(),
+            env: Some("SHOP_PASSWORD".to_owned()),
             password,
+            ..SecretSource::default()
         };
         let input = AttemptInput {
             run: RunId::from("run"),
@@ -310,6 +315,7 @@ impl Story {
                     TargetSpec {
                         app_url: "http://shop.test/".to_owned(),
                         app_identity: "shop".to_owned(),
+                        egress: Egress::default(),
                     },
                 )]
                 .into(),
@@ -321,6 +327,7 @@ impl Story {
                 ]
                 .into(),
                 viewport: (1280, 720),
+                budgets: Budgets::default(),
             }),
             modules: Arc::default(),
             page: Arc::clone(&self.page) as _,

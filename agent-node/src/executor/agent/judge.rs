@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
+use muster_proto::step::Tier;
 use muster_proto::verdict::{Answer, Judgment};
 use muster_providers::model::{Message, ModelReply, ModelRequest, Tool};
 use serde::Deserialize;
@@ -114,7 +115,7 @@ async fn answered<T>(
         screen.snapshot.viewport,
         &shown,
     );
-    let mut messages = vec![Message::User { text: first }];
+    let mut messages = vec![Message::user(first)];
     let name = tool.name.clone();
     let mut wrong = String::new();
     for _ in 0..ROUNDS {
@@ -126,7 +127,7 @@ async fn answered<T>(
             max_output_tokens: MAX_OUTPUT,
             timeout: ANSWER,
         };
-        let reply = context.harness.complete(&request).await?;
+        let reply = context.harness.complete(Tier::Judge, &request).await?;
         let given = given(&reply, &name);
         match given
             .as_ref()
@@ -151,7 +152,7 @@ async fn answered<T>(
             "Your answer was rejected: {wrong}\n{}\nAnswer again by the tool {name}.",
             prompt::fenced("answer", &rejected)
         );
-        messages.push(Message::User { text: repair });
+        messages.push(Message::user(repair));
     }
     let message = format!("the model's answer stayed invalid after one repair: {wrong}");
     Err(StepError::Stop(Problem::new(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
+use muster_proto::step::Tier;
 use muster_proto::verdict::{Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelReply, ModelRequest, ToolCall};
 
@@ -70,7 +71,7 @@ impl<'a> Loop<'a> {
         Self {
             context,
             secrets: !secret_names(context.params).is_empty(),
-            messages: vec![Message::User { text: first }],
+            messages: vec![Message::user(first)],
             screens: Vec::new(),
             guard: Guard::default(),
             forced: None,
@@ -99,9 +100,7 @@ impl<'a> Loop<'a> {
             let reply = self.ask().await?;
             if reply.calls.is_empty() {
                 let reminder = "Answer with a tool call; end with complete_step.";
-                self.messages.push(Message::User {
-                    text: reminder.to_owned(),
-                });
+                self.messages.push(Message::user(reminder));
                 continue;
             }
             for call in &reply.calls {
@@ -124,18 +123,17 @@ impl<'a> Loop<'a> {
             } else if short {
                 self.force(format!("{} s are left", budget.time.as_secs()));
             } else if budget.model_calls == FEW_TURNS {
-                self.messages.push(Message::User {
-                    text: format!("{FEW_TURNS} turns are left."),
-                });
+                self.messages
+                    .push(Message::user(format!("{FEW_TURNS} turns are left.")));
             }
         }
         self.forced_turns += u32::from(self.forced.is_some());
     }
 
     fn force(&mut self, why: String) {
-        self.messages.push(Message::User {
-            text: format!("Only complete_step is left: {why}. Give your verdict."),
-        });
+        self.messages.push(Message::user(format!(
+            "Only complete_step is left: {why}. Give your verdict."
+        )));
         self.forced = Some(why);
     }
 
@@ -153,7 +151,11 @@ impl<'a> Loop<'a> {
             max_output_tokens: MAX_OUTPUT,
             timeout: ANSWER,
         };
-        let reply = self.context.harness.complete(&request).await?;
+        let tier = match self.context.handed_off {
+            Some(_) => Tier::Heal,
+            None => Tier::Act,
+        };
+        let reply = self.context.harness.complete(tier, &request).await?;
         self.messages.push(Message::Assistant {
             text: reply.text.clone(),
             calls: reply.calls.clone(),

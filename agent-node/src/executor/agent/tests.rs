@@ -38,7 +38,8 @@ fn says(calls: &[(&str, Value)]) -> ModelReply {
     ModelReply {
         text: String::new(),
         calls: calls.collect(),
-        usage: TokenUsage::default(),
+        usage: Some(TokenUsage::default()),
+        cost_microusd: None,
         requests: 1,
     }
 }
@@ -177,7 +178,8 @@ async fn a_model_that_only_talks_ends_without_conclusion() {
     let talk = ModelReply {
         text: "I would tap it.".to_owned(),
         calls: Vec::new(),
-        usage: TokenUsage::default(),
+        usage: Some(TokenUsage::default()),
+        cost_microusd: None,
         requests: 1,
     };
     let drawn = harness(vec![talk; 30]);
@@ -224,7 +226,7 @@ async fn a_judgment_is_repaired_once() {
         .await
         .unwrap();
     assert_eq!(judgment.answer, Answer::Fails);
-    let Some(Message::User { text }) = drawn.requests()[1].messages.last().cloned() else {
+    let Some(Message::User { text, .. }) = drawn.requests()[1].messages.last().cloned() else {
         panic!("no repair")
     };
     assert!(

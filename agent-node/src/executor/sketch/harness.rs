@@ -9,7 +9,8 @@ use muster_engine::{Node, NodeId, Snapshot};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_providers::model::{ModelReply, ModelRequest};
+use muster_proto::step::{EventKind, Tier};
+use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 
 use super::parse::{App, Lead};
 use crate::harness::{Budget, Harness, Observation, Performed, StepError};
@@ -221,7 +222,20 @@ impl Harness for FakeHarness {
         })
     }
 
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, StepError> {
+    async fn screenshot(&self) -> Result<Image, StepError> {
+        Ok(Image {
+            media_type: "image/png",
+            bytes: b"a picture".as_slice().into(),
+        })
+    }
+
+    fn model(&self, _: Tier) -> Option<ModelInfo> {
+        None
+    }
+
+    fn note(&self, _: EventKind, _: &str, _: &str) {}
+
+    async fn complete(&self, _: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
         let mut state = self.state();
         state.requests.push(request.clone());
         state.replies.pop_front().ok_or_else(exhausted)

@@ -1,9 +1,10 @@
 //! Requests and replies as JSON.
 
+use base64::Engine as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::{Message, ModelReply, ModelRequest, TokenUsage, ToolCall};
+use crate::model::{Image, Message, ModelReply, ModelRequest, TokenUsage, ToolCall};
 
 /// How this vendor wants a request.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,18 @@ pub(super) fn request(model: &str, request: &ModelRequest, dialect: Dialect) -> 
 
 fn message(message: &Message) -> Value {
     match message {
-        Message::User { text } => json!({"role": "user", "content": text}),
+        Message::User { text, images } if images.is_empty() => {
+            json!({"role": "user", "content": text})
+        }
+        Message::User { text, images } => {
+            let picture = |image: &Image| {
+                let data = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+                json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{data}", image.media_type)}})
+            };
+            let mut parts = vec![json!({"type": "text", "text": text})];
+            parts.extend(images.iter().map(picture));
+            json!({"role": "user", "content": parts})
+        }
         Message::Assistant { text, calls } if calls.is_empty() => {
             json!({"role": "assistant", "content": text})
         }
@@ -136,20 +148,21 @@ pub(super) fn reply(body: &[u8]) -> Result<ModelReply, String> {
                 json => json.to_string(),
             },
         });
-    let usage = reply
-        .usage
-        .map_or_else(TokenUsage::default, |usage| TokenUsage {
-            input: usage.prompt_tokens,
-            cached: usage
-                .prompt_tokens_details
-                .and_then(|details| details.cached_tokens)
-                .unwrap_or(0),
-            output: usage.completion_tokens,
-        });
+    let usage = reply.usage.map(|usage| TokenUsage {
+        input: usage.prompt_tokens,
+        cached: usage
+            .prompt_tokens_details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or(0),
+        cache_write: 0,
+        output: usage.completion_tokens,
+        reasoning: 0,
+    });
     Ok(ModelReply {
         text: said.content.unwrap_or_default(),
         calls: calls.collect(),
         usage,
+        cost_microusd: None,
         requests: 0,
     })
 }

@@ -1,0 +1,62 @@
+//! `node.toml`: what a machine lends to runs that others start. Secrets' sources, models' addresses
+//! and executors that a run names count only if this file names them too, so that a run can't read a
+//! variable or call an address of its own choosing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EgressPolicy, SecretSource};
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct NodeFile {
+    /// Where this machine finds each secret; takes the place of the project's own sources.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// Addresses that runs may send prompts to.
+    pub models: Vec<ModelPin>,
+    /// Addresses of decision services and remote executors that runs may ask.
+    pub deciders: Vec<DeciderPin>,
+    /// What this machine demands of every run's pages.
+    pub egress: NodeEgress,
+}
+
+/// `[[models]]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ModelPin {
+    /// The address, as projects write it.
+    pub base_url: String,
+    /// The variable that holds the key, whatever the project says; none = no key.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+/// `[[deciders]]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DeciderPin {
+    /// The address, as projects write it.
+    pub address: String,
+    /// The variable that holds the key, whatever the project says; none = no key.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+/// `[egress]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct NodeEgress {
+    /// The widest policy that this machine serves.
+    pub at_most: EgressPolicy,
+}
+
+/// Whose word counts for secrets' sources, models' addresses and executors.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodePolicy {
+    /// The project's: its runs are started on this machine by whoever owns it (`muster run`).
+    Project,
+    /// This machine's file's.
+    Own(NodeFile),
+}
