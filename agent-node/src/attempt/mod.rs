@@ -288,7 +288,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         steps: attempt.steps.into_records(),
         console: console.into_lines(),
         screen_at_failure,
-        events: Vec::new(),
+        events: harness.events(),
         tainted: harness.tainted(),
     };
     AttemptOutput {

@@ -190,7 +190,9 @@ impl Console {
         }
     }
 
-    pub(super) fn into_lines(self) -> Vec<String> {
+    /// Every line. A value that was printed piece by piece is taken out of each.
+    pub(super) fn into_lines(mut self) -> Vec<String> {
+        self.harness.redactor().spread(&mut self.lines);
         self.lines
     }
 }

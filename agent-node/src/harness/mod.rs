@@ -6,17 +6,17 @@
 
 //!
 //! Reading order: this file (the seam), [`AttemptHarness`] in `whole` (one attempt), [`StepHarness`]
-//! in `step` (one goal or judgment), then the pure parts: `redact`, `authorize`, `budget`,
+//! in `step` (one goal or judgment), then the pure parts: `screen`, `authorize`, `budget`,
 //! [`verdict`], [`text`]. A new rule for actions goes into `authorize`; a new form of a secret into
-//! `redact`.
+//! the crate `muster-redact`.
 
 mod authorize;
 mod budget;
 mod keys;
 mod location;
 mod observation;
-mod redact;
 mod scope;
+mod screen;
 mod settle;
 mod step;
 #[cfg(test)]
@@ -38,9 +38,9 @@ use std::sync::Arc;
 
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
+pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
-pub use redact::Redactor;
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, StepModels, Trace};
 pub use whole::{AttemptHarness, PageError, engine_problem};

@@ -1,10 +1,11 @@
 //! A redacted screen: the only form in which executors, replay and prompts know the page.
 
 use muster_engine::{Node, NodeId, Snapshot};
+use muster_redact::Redactor;
 use url::Url;
 
 use super::location;
-use super::redact::Redactor;
+use super::screen;
 
 /// What stands for the value of a secure field that is not empty.
 pub const SECURE: &str = "<secure>";
@@ -21,20 +22,27 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Redacts a screen, once. A secure field's value becomes [`SECURE`], whatever it holds.
-    pub fn of(revision: u64, mut snapshot: Snapshot, app: &Url, redactor: &Redactor) -> Self {
+    /// Redacts a screen, once, and tells what was found. A secure field's value becomes [`SECURE`],
+    /// whatever it holds.
+    pub(super) fn of(
+        revision: u64,
+        mut snapshot: Snapshot,
+        app: &Url,
+        redactor: &Redactor,
+    ) -> (Self, screen::Found) {
         snapshot.url = location::cut(&snapshot.url, app);
         for node in snapshot.nodes.iter_mut().filter(|node| node.states.secure) {
             if let Some(value) = node.value.as_mut().filter(|value| !value.is_empty()) {
                 SECURE.clone_into(value);
             }
         }
-        redactor.snapshot(&mut snapshot);
-        Self {
+        let found = screen::clean(&mut snapshot, redactor);
+        let seen = Self {
             revision,
             location: snapshot.url.clone(),
             snapshot,
-        }
+        };
+        (seen, found)
     }
 
     /// The nodes in document order.
@@ -97,7 +105,7 @@ mod tests {
             ..Snapshot::default()
         };
         let app = Url::parse("http://shop.test/").unwrap();
-        let seen = Observation::of(3, snapshot, &app, &Redactor::new(&Default::default()));
+        let (seen, _) = Observation::of(3, snapshot, &app, &Redactor::new(&Default::default()));
         let values: Vec<_> = seen
             .nodes()
             .iter()

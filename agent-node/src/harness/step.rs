@@ -23,6 +23,7 @@ use super::authorize::{Denied, Rules, authorize};
 use super::budget::{Limits, Meter};
 use super::observation::called;
 use super::settle::{Pace, settle};
+use super::whole::MAX_EVENTS;
 use super::{
     AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError,
     engine_problem, location, text,
@@ -30,12 +31,6 @@ use super::{
 
 /// Longest time that one action of a goal may wait for its element.
 const LONGEST_ACTION: Duration = Duration::from_secs(15);
-
-/// Most events of a step.
-const MAX_EVENTS: usize = 1000;
-
-/// Longest detail of an event, characters.
-const MAX_DETAIL: usize = 300;
 
 /// What a step may use.
 pub struct StepGrant {
@@ -103,14 +98,6 @@ struct Seen {
     called: BTreeMap<NodeId, String>,
     trace: Trace,
     events: Vec<Event>,
-}
-
-impl Seen {
-    fn note(&mut self, event: Event) {
-        if self.events.len() < MAX_EVENTS {
-            self.events.push(event);
-        }
-    }
 }
 
 /// What a step leaves behind.
@@ -421,13 +408,11 @@ impl Harness for StepHarness<'_> {
     }
 
     fn note(&self, kind: EventKind, name: &str, detail: &str) {
-        let detail = self.attempt.redactor().text(detail);
-        self.seen().note(Event {
-            at_ms: u64::try_from(self.attempt.age().as_millis()).unwrap_or(u64::MAX),
-            kind,
-            name: name.to_owned(),
-            detail: detail.chars().take(MAX_DETAIL).collect(),
-        });
+        let event = self.attempt.event(kind, name, detail);
+        let mut seen = self.seen();
+        if seen.events.len() < MAX_EVENTS {
+            seen.events.push(event);
+        }
     }
 
     async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {

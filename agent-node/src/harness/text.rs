@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use muster_engine::Node;
+use muster_proto::guard::Guard;
 use regex::Regex;
 
 use super::observation::{Observation, SECURE};
@@ -27,7 +28,7 @@ const MARKER: usize = 80;
 /// The screen in at most `bytes` bytes. A line says where it was cut, another where the engine
 /// stopped reading the page.
 pub fn render(observation: &Observation, bytes: usize) -> String {
-    let mut text = header(observation);
+    let mut text = header(&short(&observation.location), observation);
     let nodes = observation.nodes();
     for (shown, node) in nodes.iter().enumerate() {
         let line = line(node, true);
@@ -46,7 +47,7 @@ pub fn render(observation: &Observation, bytes: usize) -> String {
 
 /// What stays the same while a screen is idle. Equal shapes = nothing visible happened.
 pub fn shape(observation: &Observation) -> String {
-    let mut shape = header(observation);
+    let mut shape = header(&observation.location, observation);
     for node in observation.nodes() {
         shape.push_str(&line(node, false));
         shape.push('\n');
@@ -60,12 +61,8 @@ pub fn shape(observation: &Observation) -> String {
 static CLOCK: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b\d{1,2}:\d{2}(:\d{2})?\b").expect("the pattern is constant"));
 
-fn header(observation: &Observation) -> String {
-    format!(
-        "page {} {}\n",
-        observation.location,
-        quoted(&observation.snapshot.title)
-    )
+fn header(location: &str, observation: &Observation) -> String {
+    format!("page {location} {}\n", quoted(&observation.snapshot.title))
 }
 
 fn line(node: &Node, with_identity: bool) -> String {
@@ -96,7 +93,7 @@ fn line(node: &Node, with_identity: bool) -> String {
         field("testid", &quoted(test_id));
     }
     if let Some(href) = &node.href {
-        field("href", &short_href(href));
+        field("href", &short(href));
     }
     if let Some(placeholder) = node.placeholder.as_ref().filter(|_| node.name.is_empty()) {
         field("placeholder", &quoted(placeholder));
@@ -146,8 +143,12 @@ fn states(node: &Node, with_focus: bool) -> Vec<&'static str> {
     .collect()
 }
 
-/// A link's address with query and fragment only hinted at: they are long and rarely matter.
-fn short_href(href: &str) -> String {
+/// An address with query and fragment only hinted at: they are long, and whoever made a link wrote
+/// them.
+fn short(href: &str) -> String {
+    if !Guard::PromptAddress.holds() {
+        return href.to_owned();
+    }
     let end = href.find(['?', '#']).unwrap_or(href.len());
     let hint = match href.as_bytes().get(end) {
         Some(b'?') => "?…",

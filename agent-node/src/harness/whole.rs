@@ -4,24 +4,32 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use muster_engine::page::Input;
 use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
 use muster_proto::code::ErrorCode;
+use muster_proto::guard::Guard;
 use muster_proto::outcome::{Place, Problem};
 use muster_proto::secret::Secret;
+use muster_proto::step::{Event, EventKind};
+use muster_redact::Redactor;
 use muster_suite::config::SecretSource;
 use muster_suite::locator::Locator;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::redact::{self, Redactor};
 use super::{Observation, Scope};
 
 /// Longest time that one look at the page may take.
 pub(crate) const LOOK: Duration = Duration::from_secs(15);
+
+/// Most events of an attempt, and of a step.
+pub(super) const MAX_EVENTS: usize = 1000;
+
+/// Longest detail of an event, characters.
+const MAX_DETAIL: usize = 300;
 
 /// Pause between two looks at a changing page.
 pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -36,6 +44,9 @@ pub struct AttemptHarness {
     declared: BTreeMap<String, SecretSource>,
     revision: AtomicU64,
     tainted: AtomicBool,
+    /// Whether invisible characters were told of.
+    invisible: AtomicBool,
+    events: Mutex<Vec<Event>>,
     began: Instant,
 }
 
@@ -119,13 +130,36 @@ impl AttemptHarness {
             declared,
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
+            invisible: AtomicBool::new(false),
+            events: Mutex::default(),
             began: Instant::now(),
         }
     }
 
-    /// Time since the attempt began.
-    pub(super) fn age(&self) -> Duration {
-        self.began.elapsed()
+    /// Writes down what a guard did outside of a step.
+    pub fn note(&self, kind: EventKind, name: &str, detail: &str) {
+        let event = self.event(kind, name, detail);
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < MAX_EVENTS {
+            events.push(event);
+        }
+    }
+
+    /// What guards did outside of steps.
+    pub fn events(&self) -> Vec<Event> {
+        let events = self.events.lock();
+        events.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An event of now; redacted and cut.
+    pub(super) fn event(&self, kind: EventKind, name: &str, detail: &str) -> Event {
+        let detail = self.redactor().text(detail);
+        Event {
+            at_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            kind,
+            name: name.to_owned(),
+            detail: detail.chars().take(MAX_DETAIL).collect(),
+        }
     }
 
     /// The app's address.
@@ -201,10 +235,10 @@ impl AttemptHarness {
                 "secret {name:?} has no value on this node; set {from} there"
             ))
         })?;
-        if !redact::protectable(value) {
+        if !muster_redact::protectable(value) {
             return Err(unavailable(format!(
                 "secret {name:?} is shorter than {} characters and can't be kept out of reports",
-                redact::MIN_LENGTH
+                muster_redact::MIN_LENGTH
             )));
         }
         Ok(value.clone())
@@ -238,7 +272,16 @@ impl AttemptHarness {
         let snapshot = self
             .ask(scope, LOOK, |deadline| self.page.snapshot(deadline))
             .await?;
-        Ok(Observation::of(0, snapshot, &self.app, &self.redactor()))
+        let (seen, found) = Observation::of(0, snapshot, &self.app, &self.redactor());
+        if found.invisible && !self.invisible.swap(true, Ordering::Relaxed) {
+            let what = "invisible characters were taken out of a screen";
+            self.note(EventKind::Denied, Guard::PromptInvisible.as_str(), what);
+        }
+        if found.secret && !self.tainted.swap(true, Ordering::Relaxed) {
+            let what = "a screen showed a secret value or a piece of one: no pixels from here on";
+            self.note(EventKind::Denied, Guard::SecretPiece.as_str(), what);
+        }
+        Ok(seen)
     }
 
     /// Gives a look the next revision.
