@@ -10,6 +10,7 @@ use std::time::Duration;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_proto::v1;
+use muster_suite::config::Spend;
 use muster_suite::config::{CacheSetting, ExecutorKind};
 use tokio_util::sync::CancellationToken;
 
@@ -137,6 +138,7 @@ async fn one_run(
         max_failures: args.max_failures.unwrap_or(0),
         cache_mode: cache_mode(args, project, env).into(),
         traceparent: String::new(),
+        budget: Some(budget(&project.config.budgets.run)),
     };
     let run_id = client.submit(&plan, &spec, options).await?;
     let mut progress = Progress::new(Progress::wanted(env.ci()));
@@ -240,5 +242,16 @@ fn check_reachable(
             ),
         )),
         None => Ok(()),
+    }
+}
+
+/// What the run may spend, as the coordinator takes it.
+fn budget(spend: &Spend) -> v1::BudgetGrant {
+    v1::BudgetGrant {
+        model_calls: spend.model_calls,
+        decisions: spend.decisions,
+        actions: spend.actions,
+        tokens: spend.tokens,
+        microusd: spend.microusd(),
     }
 }

@@ -395,10 +395,20 @@ pub struct Spend {
     pub actions: Option<u64>,
     /// Input and output tokens together.
     pub tokens: Option<u64>,
-    /// US dollars.
+    /// US dollars, 0 to a million.
     pub usd: Option<f64>,
-    /// Milliseconds; a step's and a test's own timeouts hold beside it.
-    pub time_ms: Option<u64>,
+}
+
+impl Spend {
+    /// `usd` in millionths.
+    pub fn microusd(&self) -> Option<u64> {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`usd` is checked to lie between 0 and a million"
+        )]
+        self.usd.map(|usd| (usd * 1e6).round() as u64)
+    }
 }
 
 /// `[cache]`

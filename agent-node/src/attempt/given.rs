@@ -12,7 +12,7 @@ use muster_suite::config::{Agent, Model, RunSpec, Timeouts};
 
 use super::Brains;
 use super::lookup::CacheUse;
-use crate::harness::StepModels;
+use crate::harness::{StepModel, StepModels};
 
 /// Everything but the page and the worker.
 pub(super) struct Given {
@@ -51,11 +51,18 @@ impl Given {
 
     /// The models of a step, by tier.
     pub(super) fn models(&self, name: &str, agent: &Agent) -> StepModels {
+        let of = |model: Option<&Model>| {
+            let client = self.client(name, model)?;
+            Ok(StepModel {
+                client,
+                price: model.and_then(|model| model.price),
+            })
+        };
         StepModels {
-            act: self.client(name, agent.model.as_ref()),
-            judge: self.judge_model(name, agent),
-            text: self.client(name, agent.text.as_ref()),
-            decide: self.client(name, agent.decision.model.as_ref()),
+            act: of(agent.model.as_ref()),
+            judge: of(agent.judge.as_ref().or(agent.model.as_ref())),
+            text: of(agent.text.as_ref()),
+            decide: of(agent.decision.model.as_ref()),
         }
     }
 

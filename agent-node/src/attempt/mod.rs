@@ -55,7 +55,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Denials, Redactor, Scope, text};
+use crate::harness::{AttemptHarness, Denials, Purse, Redactor, Scope, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -86,6 +86,8 @@ pub struct AttemptInput {
     pub secrets: Arc<BTreeMap<String, Secret>>,
     /// What the page is denied on its way out, as it happens.
     pub denials: Arc<Denials>,
+    /// Its share of what the run may spend.
+    pub grant: v1::BudgetGrant,
     /// Digest of the policy in force.
     pub policy_digest: String,
     /// Live news; lossy: a full queue drops.
@@ -191,13 +193,9 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
             return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);
         }
     };
-    let harness = Arc::new(AttemptHarness::new(
-        page,
-        app,
-        secrets,
-        input.spec.secrets.clone(),
-        input.denials,
-    ));
+    let harness = AttemptHarness::new(page, app, secrets, input.spec.secrets.clone());
+    let purse = Purse::attempt(&input.spec.budgets, &input.grant);
+    let harness = Arc::new(harness.under(purse, input.denials));
     let redactor = harness.redactor();
     if let Some(problem) = exposed(&input.unit, &modules, &redactor) {
         return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);

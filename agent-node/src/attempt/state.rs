@@ -24,7 +24,9 @@ use super::judge::{INTERVAL, JudgmentRun, judge};
 use super::record::Steps;
 use super::settlement::{Goal, GoalEnd};
 use super::title::title;
-use crate::harness::{AttemptHarness, Limits, Rules, Scope, StepGrant, StepHarness, StepModels};
+use crate::harness::{
+    AttemptHarness, Limits, Purse, Rules, Scope, StepGrant, StepHarness, StepModels,
+};
 use crate::replay::{self, KeyParts};
 
 /// Model calls of an assertion or extraction: one, and one repair.
@@ -482,6 +484,7 @@ fn door<'a>(
             rules,
             limits,
             models,
+            purse: Purse::step(&given.spec.budgets),
             action_timeout,
         },
     )

@@ -8,6 +8,9 @@ use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{LedgerRow, Tier, Usage};
 use muster_providers::model::ModelReply;
+use muster_suite::config::Price;
+
+use super::purse::cost;
 
 /// Limits of one step, 0 = none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,16 +93,25 @@ impl Meter {
     }
 
     /// Takes in what a call used.
-    pub(super) fn told(&mut self, tier: Tier, model: &str, reply: &ModelReply, took: Duration) {
+    pub(super) fn told(
+        &mut self,
+        tier: Tier,
+        model: &str,
+        price: Option<&Price>,
+        reply: &ModelReply,
+        took: Duration,
+    ) -> Usage {
         let tokens = reply.usage.unwrap_or_default();
+        let reckoned = price.map(|price| cost(price, tokens));
         let used = Usage {
             input_tokens: tokens.input,
             cached_tokens: tokens.cached,
             cache_write_tokens: tokens.cache_write,
             output_tokens: tokens.output,
             reasoning_tokens: tokens.reasoning,
-            cost_microusd: reply.cost_microusd.unwrap_or(0),
-            estimated: reply.usage.is_none(),
+            cost_microusd: reply.cost_microusd.or(reckoned).unwrap_or(0),
+            // The vendor's own figure is the bill; a price table is a guess at it.
+            estimated: reply.usage.is_none() || (reply.cost_microusd.is_none() && price.is_some()),
             ..Usage::default()
         };
         self.usage += used;
@@ -112,11 +124,13 @@ impl Meter {
                 usage: Usage::default(),
                 latency_ms: 0,
             });
-        row.usage += Usage {
+        let one = Usage {
             model_calls: 1,
             ..used
         };
+        row.usage += one;
         row.latency_ms += u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        one
     }
 
     pub(super) fn ledger(&self) -> Vec<LedgerRow> {

@@ -16,6 +16,7 @@ mod denials;
 mod keys;
 mod location;
 mod observation;
+mod purse;
 mod scope;
 mod screen;
 mod settle;
@@ -43,8 +44,9 @@ pub use denials::{Denial, Denials};
 pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
+pub use purse::Purse;
 pub use scope::Scope;
-pub use step::{StepGrant, StepHarness, StepModels, Trace};
+pub use step::{StepGrant, StepHarness, StepModel, StepModels, Trace};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 pub(crate) use whole::{ERROR_PAGE, LOOK};
 

@@ -15,6 +15,7 @@ use muster_proto::step::{Event, EventKind, LedgerRow, Tier, Usage};
 use muster_providers::model::{
     Image, ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest,
 };
+use muster_suite::config::Price;
 use muster_suite::op::OptionChoice;
 use tokio::time::{Instant, sleep};
 use tracing::{Instrument, Span, info_span};
@@ -22,6 +23,7 @@ use tracing::{Instrument, Span, info_span};
 use super::authorize::{Denied, Rules, authorize};
 use super::budget::{Limits, Meter};
 use super::observation::called;
+use super::purse::{Amounts, Purse};
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
@@ -40,20 +42,41 @@ pub struct StepGrant {
     pub limits: Limits,
     /// Its models.
     pub models: StepModels,
+    /// What it may spend beside `limits`.
+    pub purse: Purse,
     /// Longest time for one action.
     pub action_timeout: Duration,
+}
+
+/// A model and what its tokens cost.
+#[derive(Clone)]
+pub struct StepModel {
+    /// Asks it.
+    pub client: Arc<dyn ModelClient>,
+    /// None = only what its vendor tells is known.
+    pub price: Option<Price>,
+}
+
+impl StepModel {
+    /// A model without a price.
+    pub fn unpriced(client: Arc<dyn ModelClient>) -> Self {
+        Self {
+            client,
+            price: None,
+        }
+    }
 }
 
 /// The models of a step, each or why there is none.
 pub struct StepModels {
     /// Drives the app.
-    pub act: Result<Arc<dyn ModelClient>, Problem>,
+    pub act: Result<StepModel, Problem>,
     /// Judges the screen.
-    pub judge: Result<Arc<dyn ModelClient>, Problem>,
+    pub judge: Result<StepModel, Problem>,
     /// Writes texts of fields.
-    pub text: Result<Arc<dyn ModelClient>, Problem>,
+    pub text: Result<StepModel, Problem>,
     /// Chooses among options.
-    pub decide: Result<Arc<dyn ModelClient>, Problem>,
+    pub decide: Result<StepModel, Problem>,
 }
 
 impl StepModels {
@@ -68,7 +91,7 @@ impl StepModels {
         }
     }
 
-    fn of(&self, tier: Tier) -> Result<&Arc<dyn ModelClient>, Problem> {
+    fn of(&self, tier: Tier) -> Result<&StepModel, Problem> {
         let model = match tier {
             Tier::Act | Tier::Heal => &self.act,
             Tier::Judge => &self.judge,
@@ -85,6 +108,7 @@ pub struct StepHarness<'a> {
     scope: Scope,
     grant: StepGrant,
     meter: Mutex<Meter>,
+    purse: Mutex<Purse>,
     seen: Mutex<Seen>,
     /// Actions and looks take turns, first come first served.
     turn: tokio::sync::Mutex<()>,
@@ -119,11 +143,13 @@ impl<'a> StepHarness<'a> {
     /// Opens the door.
     pub fn new(attempt: &'a AttemptHarness, scope: Scope, grant: StepGrant) -> Self {
         let meter = Mutex::new(Meter::new(grant.limits));
+        let purse = Mutex::new(grant.purse.clone());
         Self {
             attempt,
             scope,
             grant,
             meter,
+            purse,
             seen: Mutex::default(),
             turn: tokio::sync::Mutex::new(()),
         }
@@ -168,6 +194,33 @@ impl<'a> StepHarness<'a> {
             code,
             message: self.attempt.redactor().text(message),
         }
+    }
+
+    /// Takes that much off the step's and the attempt's purse.
+    fn hold(&self, amounts: Amounts) -> Result<(), StepError> {
+        let mut own = self.purse();
+        let held = own.hold(amounts).and_then(|()| {
+            let whole = self.attempt.purse().hold(amounts);
+            whole.inspect_err(|_| own.settle(amounts, Amounts::default()))
+        });
+        drop(own);
+        held.map_err(|problem| {
+            self.note(
+                EventKind::Denied,
+                Guard::BudgetReserved.as_str(),
+                &problem.message,
+            );
+            self.stop(problem)
+        })
+    }
+
+    fn settle(&self, held: Amounts, used: Amounts) {
+        self.purse().settle(held, used);
+        self.attempt.purse().settle(held, used);
+    }
+
+    fn purse(&self) -> MutexGuard<'_, Purse> {
+        self.purse.lock().expect("counting can't panic")
     }
 
     /// Makes a screen the newest one.
@@ -314,6 +367,8 @@ impl<'a> StepHarness<'a> {
         )
         .map_err(|Denied { code, message }| self.refused(code, &message))?;
         let dispatch = self.resolve(&action)?;
+        self.hold(Amounts::action())?;
+        self.settle(Amounts::action(), Amounts::action());
         let reserved = self.meter().reserve_action();
         reserved.map_err(|problem| self.stop(problem))?;
         let began = Instant::now();
@@ -404,7 +459,8 @@ impl Harness for StepHarness<'_> {
     }
 
     fn model(&self, tier: Tier) -> Option<ModelInfo> {
-        self.grant.models.of(tier).ok().map(|client| client.info())
+        let model = self.grant.models.of(tier).ok();
+        model.map(|model| model.client.info())
     }
 
     fn note(&self, kind: EventKind, name: &str, detail: &str) {
@@ -419,12 +475,17 @@ impl Harness for StepHarness<'_> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
-        let client = match self.grant.models.of(tier) {
-            Ok(client) => client,
+        let StepModel { client, price } = match self.grant.models.of(tier) {
+            Ok(model) => model,
             Err(problem) => return Err(self.stop(problem)),
         };
+        let held = Amounts::call(request, price.as_ref());
+        self.hold(held)?;
         let reserved = self.meter().reserve_model_call();
-        reserved.map_err(|problem| self.stop(problem))?;
+        if let Err(problem) = reserved {
+            self.settle(held, Amounts::default());
+            return Err(self.stop(problem));
+        }
         let info = client.info();
         let span = info_span!(
             "chat",
@@ -454,12 +515,19 @@ impl Harness for StepHarness<'_> {
                 span.record("gen_ai.usage.input_tokens", used.input);
                 span.record("gen_ai.usage.output_tokens", used.output);
                 span.record("gen_ai.usage.cache_read.input_tokens", used.cached);
-                self.meter()
-                    .told(tier, &info.model, &reply, asked.elapsed());
+                let used =
+                    self.meter()
+                        .told(tier, &info.model, price.as_ref(), &reply, asked.elapsed());
+                self.settle(held, Amounts::used(&used));
                 Ok(reply)
             }
-            Ok(Err(error)) => Err(self.model_failed(&error, &span)),
+            // Nobody knows what the vendor will charge for: the most that it can be.
+            Ok(Err(error)) => {
+                self.settle(held, held);
+                Err(self.model_failed(&error, &span))
+            }
             Err(problem) => {
+                self.settle(held, held);
                 span.record("error.type", problem.code.as_str());
                 Err(self.stop(problem))
             }
@@ -470,6 +538,8 @@ impl Harness for StepHarness<'_> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
+        self.hold(Amounts::decision())?;
+        self.settle(Amounts::decision(), Amounts::decision());
         let reserved = self.meter().reserve_decision();
         reserved.map_err(|problem| self.stop(problem))
     }

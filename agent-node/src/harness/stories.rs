@@ -60,13 +60,7 @@ impl Stage {
             ..SecretSource::default()
         };
         let declared = BTreeMap::from([("pw".to_owned(), source)]);
-        let attempt = AttemptHarness::new(
-            Arc::clone(&page) as _,
-            app,
-            secrets,
-            declared,
-            Arc::default(),
-        );
+        let attempt = AttemptHarness::new(Arc::clone(&page) as _, app, secrets, declared);
         let cancel = CancellationToken::new();
         let scope = Scope::phase(&cancel, Duration::from_secs(60));
         Self {
@@ -90,6 +84,7 @@ impl Stage {
                 model_calls: 2,
             },
             models: StepModels::none(&Problem::new(ErrorCode::ModelUnavailable, "none")),
+            purse: Purse::default(),
             action_timeout: Duration::from_secs(30),
         };
         StepHarness::new(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use muster_engine::page::Input;
@@ -20,7 +20,7 @@ use muster_suite::locator::Locator;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::{Denials, Observation, Scope};
+use super::{Denials, Observation, Purse, Scope};
 use crate::attempt::millis;
 
 /// Longest time that one look at the page may take.
@@ -44,6 +44,7 @@ pub struct AttemptHarness {
     secrets: Arc<BTreeMap<String, Secret>>,
     declared: BTreeMap<String, SecretSource>,
     denials: Arc<Denials>,
+    purse: Mutex<Purse>,
     revision: AtomicU64,
     tainted: AtomicBool,
     /// Whether invisible characters were told of.
@@ -117,13 +118,12 @@ fn answered(reason: &str) -> bool {
 pub(crate) const ERROR_PAGE: &str = "chrome-error:";
 
 impl AttemptHarness {
-    /// The harness of a fresh page.
+    /// The harness of a fresh page; its budget has no limit.
     pub fn new(
         page: Arc<dyn Page>,
         app: Url,
         secrets: Arc<BTreeMap<String, Secret>>,
         declared: BTreeMap<String, SecretSource>,
-        denials: Arc<Denials>,
     ) -> Self {
         Self {
             page,
@@ -131,13 +131,28 @@ impl AttemptHarness {
             redactor: RwLock::new(Arc::new(Redactor::new(&secrets))),
             secrets,
             declared,
-            denials,
+            denials: Arc::default(),
+            purse: Mutex::default(),
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
             invisible: AtomicBool::new(false),
             events: Mutex::default(),
             began: Instant::now(),
         }
+    }
+
+    /// With what the attempt may spend, and what its page is denied on its way out as it happens.
+    pub fn under(self, purse: Purse, denials: Arc<Denials>) -> Self {
+        Self {
+            purse: Mutex::new(purse),
+            denials,
+            ..self
+        }
+    }
+
+    /// What the attempt may spend.
+    pub(super) fn purse(&self) -> MutexGuard<'_, Purse> {
+        self.purse.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes down what a guard did outside of a step.
@@ -449,7 +464,6 @@ mod tests {
                 ("key".to_owned(), source(false)),
             ]
             .into(),
-            Arc::default(),
         )
     }
 

@@ -109,6 +109,7 @@ impl Runner for Live {
             recordings: Arc::clone(&self.recordings),
             cache: assignment.lease.cache.unwrap_or_default(),
             denials: context.denials(),
+            grant: assignment.lease.grant.unwrap_or_default(),
             policy_digest: self.digest(policy.kind()),
             progress: assignment.news,
             cancel,

@@ -2,7 +2,9 @@
 
 use muster_agent_node::executor::agent::AgentExecutor;
 use muster_agent_node::executor::{Executor as _, StepContext};
-use muster_agent_node::harness::{Harness as _, Limits, StepError, StepHarness, verdict};
+use muster_agent_node::harness::{
+    Harness as _, Limits, StepError, StepHarness, StepModel, verdict,
+};
 use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
@@ -72,7 +74,7 @@ async fn burnt_budget(world: &World) -> Outcome {
         actions: 3,
         model_calls: 5,
     };
-    grant.models.act = Ok(model.clone());
+    grant.models.act = Ok(StepModel::unpriced(model.clone()));
     let step = stage.step(grant);
     let more = id(&step.observe().await.unwrap(), "button", "More");
     let request = ModelRequest {

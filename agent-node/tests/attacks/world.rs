@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use muster_agent_node::harness::{
-    AttemptHarness, Limits, Observation, Rules, Scope, StepGrant, StepHarness, StepModels,
+    AttemptHarness, Limits, Observation, Purse, Rules, Scope, StepGrant, StepHarness, StepModel,
+    StepModels,
 };
 use muster_engine::{Chromium, NodeId, Page, PageOptions};
 use muster_proto::code::ErrorCode;
@@ -101,6 +102,7 @@ impl Stage {
             },
             models: StepModels::none(&Problem::new(ErrorCode::ModelUnavailable, "none")),
             action_timeout: Duration::from_secs(5),
+            purse: Purse::default(),
         }
     }
 
@@ -112,8 +114,8 @@ impl Stage {
     /// A step that this model drives.
     pub(crate) fn driven(&self, model: Arc<dyn ModelClient>) -> StepHarness<'_> {
         let mut grant = self.grant();
-        grant.models.act = Ok(Arc::clone(&model));
-        grant.models.judge = Ok(model);
+        grant.models.act = Ok(StepModel::unpriced(Arc::clone(&model)));
+        grant.models.judge = Ok(StepModel::unpriced(model));
         self.step(grant)
     }
 

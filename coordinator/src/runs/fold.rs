@@ -12,6 +12,7 @@ use muster_proto::v1;
 use muster_proto::v1::run_event::Event;
 use prost::Message;
 
+use crate::schedule::grant;
 use crate::words::{self, Outcome};
 
 /// One run.
@@ -27,6 +28,8 @@ pub struct RunFold {
     pub last: Option<v1::Final>,
     index: HashMap<UnitId, usize>,
     open: usize,
+    /// What is spent or promised of the run's budget.
+    taken: v1::BudgetGrant,
 }
 
 /// One expected result on its way.
@@ -46,6 +49,8 @@ pub struct UnitFold {
     pub committed: Vec<u64>,
     /// The node of the last lease that infrastructure ended; another one is preferred.
     pub avoid: Option<NodeId>,
+    /// The current lease's share of the run's budget.
+    pub grant: v1::BudgetGrant,
 }
 
 /// Where a unit stands.
@@ -93,6 +98,7 @@ impl RunFold {
                 lost: 0,
                 committed: Vec::new(),
                 avoid: None,
+                grant: v1::BudgetGrant::default(),
             }
         });
         let units: Vec<_> = units.collect();
@@ -109,6 +115,7 @@ impl RunFold {
             last: None,
             index,
             open,
+            taken: v1::BudgetGrant::default(),
         }
     }
 
@@ -154,6 +161,21 @@ impl RunFold {
         self.cancelled.is_some() || self.last.is_some() || (most > 0 && self.failures() >= most)
     }
 
+    /// The share of the run's budget for the next lease.
+    pub fn share(&self) -> v1::BudgetGrant {
+        let limits = self
+            .manifest
+            .options
+            .as_ref()
+            .and_then(|options| options.budget);
+        let waiting = |unit: &&UnitFold| unit.phase == Phase::Waiting;
+        grant::share(
+            &limits.unwrap_or_default(),
+            &self.taken,
+            self.units.iter().filter(waiting).count(),
+        )
+    }
+
     /// Takes in the next fact. Facts about units that the manifest doesn't hold change nothing.
     pub fn apply(&mut self, fact: &Event) {
         match fact {
@@ -161,6 +183,8 @@ impl RunFold {
             Event::Leased(leased) => {
                 if let Some(unit) = self.position(&leased.unit_id).map(|n| &mut self.units[n]) {
                     unit.epoch = leased.epoch;
+                    unit.grant = leased.grant.unwrap_or_default();
+                    grant::given(&mut self.taken, &unit.grant);
                     unit.phase = Phase::Leased(NodeId(leased.node_id.clone()));
                 }
             }
@@ -190,6 +214,11 @@ impl RunFold {
         let outcome = Outcome::of(&result);
         let unit = &mut self.units[n];
         unit.committed.push(committed.epoch);
+        grant::settled(
+            &mut self.taken,
+            &unit.grant,
+            &result.usage.unwrap_or_default(),
+        );
         if committed.last {
             let flaky = outcome.status == Status::Passed && unit.tries > 0;
             let status = if flaky { Status::Flaky } else { outcome.status };

@@ -58,11 +58,13 @@ impl State {
         run.queues.remove(n);
         let unit = run.fold.manifest.units[n].clone();
         let (tries, epoch) = (run.fold.units[n].tries, run.fold.units[n].epoch + 1);
+        let grant = run.fold.share();
         let leased = v1::Leased {
             unit_id: unit.unit_id.clone(),
             r#try: tries,
             epoch,
             node_id: node.0.clone(),
+            grant: Some(grant),
         };
         run.emit(&id, Fact::Leased(leased), out);
         let limit = self.settings.limit(&unit, now);
@@ -93,7 +95,7 @@ impl State {
             project_id: manifest.project_id.clone(),
             bundle_digest: manifest.bundle_digest.clone(),
             spec_digest: manifest.spec_digest.clone(),
-            grant: Some(v1::BudgetGrant::default()),
+            grant: Some(grant),
             cache: Some(v1::CacheGrant {
                 mode: options.cache_mode,
                 namespace: self.settings.namespace.clone(),

@@ -45,6 +45,7 @@ pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
         ));
     }
     timeouts(config, source)?;
+    budgets(config, source)?;
     for (secret, from) in &config.secrets {
         name(source, &["secrets", secret], "secret", secret)?;
         self::secret(source, secret, from)?;
@@ -303,10 +304,47 @@ fn model(source: &Source<'_>, keys: &[&str], model: &Model) -> Checked {
         return Err(source.error(&at("name"), "the model's name is empty"));
     }
     web_address(&model.base_url).map_err(|message| source.error(&at("base-url"), message))?;
+    if let Some(price) = &model.price {
+        let parts = [
+            Some(price.input),
+            price.cached,
+            price.cache_write,
+            Some(price.output),
+        ];
+        if parts
+            .into_iter()
+            .flatten()
+            .any(|part| !(0.0..=1e6).contains(&part))
+        {
+            return Err(source.error(
+                &at("price"),
+                "a price is 0 to 1000000 US dollars a million tokens",
+            ));
+        }
+    }
     model
         .key_env
         .as_ref()
         .map_or(Ok(()), |key| env_name(source, &at("key-env"), key))
+}
+
+fn budgets(config: &Config, source: &Source<'_>) -> Checked {
+    let budgets = &config.budgets;
+    for (table, spend) in [
+        ("step", &budgets.step),
+        ("test", &budgets.test),
+        ("run", &budgets.run),
+    ] {
+        if let Some(usd) = spend.usd
+            && !(0.0..=1e6).contains(&usd)
+        {
+            return Err(source.error(
+                &["budgets", table, "usd"],
+                format!("usd is {usd}; it takes 0 to 1000000 US dollars"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn timeouts(config: &Config, source: &Source<'_>) -> Checked {

@@ -350,6 +350,7 @@ impl Story {
                 .into(),
             ),
             denials: Arc::default(),
+            grant: v1::BudgetGrant::default(),
             policy_digest: "policy".to_owned(),
             progress,
             cancel: self.cancel.clone(),
