@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use muster_proto::outcome::{Place, Problem};
 use muster_proto::step::{AgentStep, CacheReport, StepKind, StepRecord, StepStatus};
+use muster_redact::Lines;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
@@ -15,6 +16,9 @@ const MAX_STEPS: usize = 10_000;
 
 /// Most console lines that are kept.
 const MAX_CONSOLE: usize = 1000;
+
+/// Longest console line, bytes; the worker cuts longer ones there.
+const MAX_LINE: usize = 8192;
 
 /// Most bytes of the ledger.
 const MAX_LEDGER: usize = 8192;
@@ -161,11 +165,21 @@ fn redacted(harness: &AttemptHarness, agent: AgentStep) -> AgentStep {
     }
 }
 
-/// The test's console.
+/// The test's console. A line that may hold the beginning of a secret's value is told once the next
+/// ones show whether it does.
 pub(super) struct Console {
     harness: Arc<AttemptHarness>,
     progress: Sender<News>,
+    /// Lines that wait, each with its level.
+    waiting: Lines<Said>,
     lines: Vec<String>,
+}
+
+/// What is told of a line beside its text.
+struct Said {
+    level: String,
+    /// It was cut at its end.
+    cut: bool,
 }
 
 impl Console {
@@ -173,12 +187,28 @@ impl Console {
         Self {
             harness,
             progress,
+            waiting: Lines::default(),
             lines: Vec::new(),
         }
     }
 
-    pub(super) fn line(&mut self, level: &str, text: &str) {
-        let text = self.harness.redactor().text(text);
+    pub(super) fn line(&mut self, level: &str, text: String) {
+        let said = Said {
+            level: level.to_owned(),
+            // The cut spares characters, so up to three bytes are missing.
+            cut: text.len() + 3 >= MAX_LINE,
+        };
+        let told = self.waiting.push(&self.harness.redactor(), said, text);
+        told.into_iter()
+            .for_each(|(said, text)| self.tell(said, text));
+    }
+
+    fn tell(&mut self, Said { level, cut }: Said, text: String) {
+        let text = if cut {
+            self.harness.redactor().cut(&text, 0)
+        } else {
+            text
+        };
         let line = if level == "log" {
             text
         } else {
@@ -190,9 +220,10 @@ impl Console {
         }
     }
 
-    /// Every line. A value that was printed piece by piece is taken out of each.
     pub(super) fn into_lines(mut self) -> Vec<String> {
-        self.harness.redactor().spread(&mut self.lines);
+        let told = self.waiting.finish(&self.harness.redactor());
+        told.into_iter()
+            .for_each(|(said, text)| self.tell(said, text));
         self.lines
     }
 }
