@@ -175,8 +175,17 @@ impl Redactor {
     /// at its end goes too, from eight characters on, or half of a value below sixteen.
     pub fn cut(&self, text: &str, limit: usize) -> String {
         let clean = self.text(text);
-        // A cut spares characters: less than one may be missing to the limit.
-        let full = text.len() + 3 >= limit && text.encode_utf16().count() + 1 >= limit;
+        // A cut spares pairs of units, so one may be missing to the limit.
+        self.ended(clean, text.encode_utf16().count() + 1 >= limit)
+    }
+
+    /// The same where the limit is in bytes.
+    pub fn cut_bytes(&self, text: &str, limit: usize) -> String {
+        // A character has at most four bytes.
+        self.ended(self.text(text), text.len() + 3 >= limit)
+    }
+
+    fn ended(&self, clean: String, full: bool) -> String {
         if !full || !Guard::RedactCut.holds() {
             return clean;
         }

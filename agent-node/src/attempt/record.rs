@@ -57,7 +57,12 @@ impl Steps {
 
     /// Notes that a step begins. Until it is [`Steps::end`]ed it counts as cancelled.
     pub(super) fn begin(&mut self, kind: StepKind, title: &str, place: Option<Place>) -> Begun {
-        let title = self.harness.redactor().text(title);
+        let redactor = self.harness.redactor();
+        let title = redactor.text(title);
+        let place = place.map(|place| Place {
+            file: redactor.text(&place.file),
+            ..place
+        });
         let at = Instant::now();
         // News is for live eyes only: a full queue drops it.
         let _ = self.progress.try_send(News::Step(title.clone()));
@@ -178,7 +183,7 @@ pub(super) struct Console {
 /// What is told of a line beside its text.
 struct Said {
     level: String,
-    /// It was cut at its end.
+    /// It may have been cut at its end.
     cut: bool,
 }
 
@@ -195,7 +200,6 @@ impl Console {
     pub(super) fn line(&mut self, level: &str, text: String) {
         let said = Said {
             level: level.to_owned(),
-            // The cut spares characters, so up to three bytes are missing.
             cut: text.len() + 3 >= MAX_LINE,
         };
         let told = self.waiting.push(&self.harness.redactor(), said, text);
@@ -205,7 +209,7 @@ impl Console {
 
     fn tell(&mut self, Said { level, cut }: Said, text: String) {
         let text = if cut {
-            self.harness.redactor().cut(&text, 0)
+            self.harness.redactor().cut_bytes(&text, 0)
         } else {
             text
         };
