@@ -31,7 +31,7 @@ impl Numbers {
         usize::try_from(self.0 % end as u64).expect("below a usize")
     }
 
-    fn of<'a>(&mut self, letters: &'a str, length: usize) -> String {
+    fn of(&mut self, letters: &str, length: usize) -> String {
         let letters: Vec<char> = letters.chars().collect();
         (0..length)
             .map(|_| letters[self.below(letters.len())])
@@ -93,7 +93,7 @@ fn sample(numbers: &mut Numbers, values: &BTreeMap<String, Secret>) -> String {
                 text.push('\n');
             }
         }
-        if line % 500 == 0 {
+        if line.is_multiple_of(500) {
             text += values[numbers.below(values.len())].expose();
             text.push('\n');
         }

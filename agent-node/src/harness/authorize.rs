@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use muster_engine::{Node, NodeId};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
+use muster_proto::guard::Guard;
 use url::Url;
 
 use super::observation::called;
@@ -39,7 +40,10 @@ pub fn authorize(
     rules: &Rules,
 ) -> Result<(), Denied> {
     let target = match action.target() {
-        Some(id) => Some(on.node(*id).ok_or_else(|| gone(*id, was(*id)))?),
+        Some(id) => match on.node(*id) {
+            None if Guard::TargetStale.holds() => return Err(gone(*id, was(*id))),
+            node => node,
+        },
         None => None,
     };
     match (action, target) {

@@ -1,5 +1,6 @@
 //! Addresses, as far as executors and recordings may know them, and where a goal may navigate.
 
+use muster_proto::guard::Guard;
 use url::Url;
 
 /// The address without what changes between machines: the app's own origin, credentials, the
@@ -39,13 +40,18 @@ pub(super) fn cut(address: &str, app: &Url) -> String {
 
 /// The absolute address of a path on the app's site, or why it is none.
 pub(super) fn on_site(path: &str, app: &Url) -> Result<Url, String> {
-    if !path.starts_with('/') {
+    if Guard::NavigateScheme.holds() && !path.starts_with('/') {
         return Err(format!(
             "{path:?} is not a path on the app's site; it must start with /"
         ));
     }
     match app.join(path) {
-        Ok(url) if url.origin() == app.origin() => Ok(url),
+        Ok(url)
+            if url.has_host() && Guard::NavigateSite.holds() && url.origin() != app.origin() =>
+        {
+            Err(format!("{path:?} leads away from the app's site"))
+        }
+        Ok(url) if url.has_host() || !Guard::NavigateScheme.holds() => Ok(url),
         Ok(_) => Err(format!("{path:?} leads away from the app's site")),
         Err(error) => Err(format!("{path:?} is not a path: {error}")),
     }

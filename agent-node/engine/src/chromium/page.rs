@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use muster_proto::guard::Guard;
 use muster_suite::locator::Locator;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -94,9 +95,13 @@ impl Page for ChromiumPage {
 
     async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError> {
         let deadline = Deadline::after(deadline);
+        let rules = json!({
+            "hidden": Guard::ObserveHidden.holds(),
+            "bound": Guard::ObserveBound.holds(),
+        });
         let snapshot: Snapshot = self
             .tab()
-            .ask("snapshot", json!([]), deadline, "looking at the page")
+            .ask("snapshot", json!([rules]), deadline, "looking at the page")
             .await?;
         self.ids.remember(snapshot.nodes.iter());
         Ok(snapshot)
