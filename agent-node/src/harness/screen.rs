@@ -48,10 +48,11 @@ pub(crate) fn clean(snapshot: &mut Snapshot, redactor: &Redactor) -> Found {
             &mut node.placeholder,
             &mut node.test_id,
             &mut node.href,
-        ] {
-            if let Some(text) = text {
-                one(text, usize::MAX);
-            }
+        ]
+        .into_iter()
+        .flatten()
+        {
+            one(text, usize::MAX);
         }
         one(&mut node.tag, usize::MAX);
         one(&mut node.dom_id, usize::MAX);
