@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
 MUSTER := target/debug/muster
 
-.PHONY: demo demo-wagtail accname attacks test build lint bench needs
+.PHONY: demo demo-wagtail accname attacks test build lint bench bench-redact needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
 	@examples/demo.sh $(MUSTER) shop 12
@@ -30,6 +30,9 @@ accname: needs ## the score of `muster snapshot` on the Web Platform Tests' name
 
 bench: build ## side-by-side benchmarks
 	@bench/run.sh $(MUSTER)
+
+bench-redact: ## the redactor's speed, release build; fails below what is promised
+	@cargo bench --quiet --locked -p muster-redact --bench throughput
 
 needs:
 	@deploy/install.sh

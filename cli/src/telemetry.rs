@@ -1,5 +1,8 @@
 //! Logs and traces. Nothing leaves the process unless `OTEL_EXPORTER_OTLP_ENDPOINT` says where to;
 //! nothing is printed unless `MUSTER_LOG` says what, e.g. `MUSTER_LOG=muster_coordinator=debug`.
+//! What of a span leaves is on one list, in `listed`.
+
+mod listed;
 
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::WithExportConfig as _;
@@ -11,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::env::Env;
+use listed::Listed;
 
 /// Flushes on the way out.
 pub(crate) struct Telemetry(Option<SdkTracerProvider>);
@@ -73,7 +77,7 @@ fn exporter(address: &str) -> Result<SdkTracerProvider, opentelemetry_otlp::Expo
         .with_endpoint(address)
         .build()?;
     Ok(SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
+        .with_batch_exporter(Listed(exporter))
         .with_resource(Resource::builder().with_service_name("muster").build())
         .build())
 }

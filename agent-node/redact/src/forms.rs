@@ -1,142 +1,17 @@
-//! The spellings of a value.
+//! Every way of writing a value that is looked for.
+//!
+//! White space, quotes, backslashes and letter case are the skeleton's business (see
+//! [`skeleton`](super::skeleton)); here is what changes the letters themselves.
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use muster_proto::guard::Guard;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Shortest value that can be protected, Unicode code points. Shorter ones would blank out common
-/// words and are refused where they are used.
-pub const MIN_LENGTH: usize = 6;
-
-/// Every spelling of `value` that is looked for. ASCII letter case is ignored by the search; other
-/// letters are here in both cases.
-pub(crate) fn written(value: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::new();
-    for base in bases(value) {
-        escaped(&base, &mut forms);
-        spelled_out(&base, &mut forms);
-        spaced(&base, &mut forms);
-        forms.insert(base);
-    }
-    forms.retain(|form| form.chars().count() >= MIN_LENGTH);
-    forms
-}
-
-/// Whole-value encodings: base64 in both alphabets at each alignment, hex plain and separated.
-pub(crate) fn encoded(value: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::new();
-    for base in bases(value) {
-        for offset in 0..3 {
-            forms.extend(base64_at(base.as_bytes(), offset));
-        }
-        let digits: Vec<String> = base.bytes().map(|byte| format!("{byte:02x}")).collect();
-        for separator in ["", " ", ":", "-", "\\x", ", 0x", ",0x", " 0x", "%"] {
-            forms.insert(digits.join(separator));
-        }
-    }
-    forms.retain(|form| form.len() >= MIN_LENGTH);
-    forms
-}
-
-/// The value, its letter cases, its Unicode normal forms, and its whitespace otherwise.
-fn bases(value: &str) -> BTreeSet<String> {
-    let words: Vec<&str> = value.split_whitespace().collect();
-    let mut spellings = vec![value.to_owned()];
-    if words.len() > 1 || value.trim() != value {
-        for gap in [" ", "", "\n", "\r\n", "\t", "\u{a0}", "&nbsp;"] {
-            spellings.push(words.join(gap));
-        }
-    }
-    let mut bases = BTreeSet::new();
-    for spelling in spellings {
-        for cased in [spelling.to_lowercase(), spelling.to_uppercase(), spelling] {
-            if !cased.is_ascii() {
-                bases.insert(cased.nfc().collect());
-                bases.insert(cased.nfd().collect());
-                bases.insert(cased.nfkc().collect());
-                bases.insert(cased.nfkd().collect());
-            }
-            bases.insert(cased);
-        }
-    }
-    bases.retain(|base: &String| base.chars().count() >= MIN_LENGTH);
-    bases
-}
-
-/// As JSON, URLs, forms, HTML, CSV and our own messages write it.
-fn escaped(base: &str, forms: &mut BTreeSet<String>) {
-    let json = json_escaped(base);
-    let ascii_json = ascii_only(&json);
-    for escaped in [&json, &ascii_json] {
-        forms.insert(escaped.replace('/', "\\/"));
-        forms.insert(json_escaped(escaped));
-    }
-    let debug = format!("{base:?}");
-    forms.insert(debug[1..debug.len() - 1].to_owned());
-    forms.insert(json);
-    forms.insert(ascii_json);
-    for set in [NON_ALPHANUMERIC, COMPONENT, QUERY, PATH] {
-        let once = utf8_percent_encode(base, set).to_string();
-        forms.insert(once.replace('%', "%25"));
-        forms.insert(once);
-    }
-    forms.insert(url::form_urlencoded::byte_serialize(base.as_bytes()).collect());
-    for (double, single) in [
-        ("&quot;", "&#39;"),
-        ("&quot;", "&#x27;"),
-        ("&quot;", "&apos;"),
-        ("&#34;", "&#39;"),
-        ("\"", "'"),
-    ] {
-        forms.insert(html_escaped(base, double, single));
-    }
-    forms.insert(base.replace('"', "\"\""));
-}
-
-/// Every character as an escape of its own.
-fn spelled_out(base: &str, forms: &mut BTreeSet<String>) {
-    let each = |spell: fn(char) -> String| base.chars().map(spell).collect::<String>();
-    forms.insert(each(|char| format!("&#{};", u32::from(char))));
-    forms.insert(each(|char| format!("&#x{:x};", u32::from(char))));
-    let units: Vec<u16> = base.encode_utf16().collect();
-    forms.insert(units.iter().map(|unit| format!("\\u{unit:04x}")).collect());
-    forms.insert(base.bytes().map(|byte| format!("%{byte:02x}")).collect());
-    forms.insert(base.bytes().map(|byte| format!("\\x{byte:02x}")).collect());
-}
-
-/// One separator between any two characters.
-fn spaced(base: &str, forms: &mut BTreeSet<String>) {
-    let tight: Vec<String> = base
-        .chars()
-        .filter(|char| !char.is_whitespace())
-        .map(String::from)
-        .collect();
-    for separator in [
-        " ", "  ", "\n", "\t", "\u{a0}", "-", ".", ",", ", ", "_", "|", "*",
-    ] {
-        forms.insert(tight.join(separator));
-    }
-}
-
-/// What of the value's base64 is the same whatever stands before and after it, when the value starts
-/// `offset` bytes into a group of three.
-fn base64_at(value: &[u8], offset: usize) -> Vec<String> {
-    let padded = [vec![0; offset], value.to_vec()].concat();
-    // Six bits a letter: the first letters hold bits of what stands before, the last of what follows.
-    let first = (offset * 8).div_ceil(6);
-    let whole = padded.len() * 8 / 6;
-    [
-        STANDARD_NO_PAD.encode(&padded),
-        URL_SAFE_NO_PAD.encode(&padded),
-    ]
-    .into_iter()
-    .map(|text| text[first..whole].to_owned())
-    .collect()
-}
+use super::MIN_LENGTH;
 
 /// What `encodeURIComponent` leaves alone.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -172,6 +47,135 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'}');
 
+/// All forms that the guards in force ask for.
+pub(crate) fn all(value: &str) -> BTreeSet<String> {
+    let mut forms = written(value);
+    if Guard::RedactEncoded.holds() {
+        for base in bases(value) {
+            escaped(&base, &mut forms);
+            encoded(&base, &mut forms);
+        }
+    }
+    forms
+}
+
+/// The value itself: as it is, with white space folded, in either case.
+pub(crate) fn written(value: &str) -> BTreeSet<String> {
+    [value.to_owned(), folded(value)]
+        .into_iter()
+        .flat_map(|one| [one.to_lowercase(), one.to_uppercase(), one])
+        .filter(|one| one.chars().count() >= MIN_LENGTH)
+        .collect()
+}
+
+fn folded(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is encoded: the value as written or without white space, in every Unicode form.
+fn bases(value: &str) -> BTreeSet<String> {
+    let mut bases = written(value);
+    let dropped: String = value.split_whitespace().collect();
+    if dropped.chars().count() >= MIN_LENGTH {
+        bases.insert(dropped);
+    }
+    if value.is_ascii() {
+        return bases;
+    }
+    bases
+        .into_iter()
+        .flat_map(|base| {
+            [
+                base.nfc().collect(),
+                base.nfd().collect(),
+                base.nfkc().collect(),
+                base.nfkd().collect(),
+                base,
+            ]
+        })
+        .collect()
+}
+
+/// As texts inside other texts: JSON, messages, HTML, addresses, forms.
+pub(crate) fn escaped(base: &str, forms: &mut BTreeSet<String>) {
+    forms.insert(base.to_owned());
+    let json = json_escaped(base);
+    let ascii_json = ascii_only(&json);
+    for once in [&json, &ascii_json] {
+        forms.insert(once.replace('/', "\\/"));
+        forms.insert(json_escaped(once));
+    }
+    forms.extend([json, ascii_json]);
+    // As our own messages quote it.
+    let debug = format!("{base:?}");
+    forms.insert(debug[1..debug.len() - 1].to_owned());
+    let mut percent = BTreeSet::new();
+    for set in [NON_ALPHANUMERIC, COMPONENT, QUERY, PATH] {
+        percent.insert(utf8_percent_encode(base, set).to_string());
+    }
+    percent.insert(url::form_urlencoded::byte_serialize(base.as_bytes()).collect());
+    // Escaped twice, as an address within an address is.
+    forms.extend(percent.iter().map(|once| once.replace('%', "%25")));
+    forms.extend(percent);
+    for (double, single) in [
+        ("&quot;", "&#39;"),
+        ("&quot;", "&#x27;"),
+        ("&quot;", "&apos;"),
+        ("&#34;", "&#39;"),
+        ("\"", "'"),
+    ] {
+        let html = html_escaped(base, double, single);
+        forms.insert(html.replace('&', "&amp;"));
+        forms.insert(html.replace([' ', '\u{a0}'], "&nbsp;"));
+        forms.insert(numeric(&html, |char| !char.is_ascii()));
+        forms.insert(html);
+    }
+    // Every character that is no letter or digit by number.
+    forms.insert(numeric(base, |char| !char.is_ascii_alphanumeric()));
+}
+
+/// As something else altogether: base64, hex, every character by its number.
+fn encoded(base: &str, forms: &mut BTreeSet<String>) {
+    let bytes = base.as_bytes();
+    for shift in 0..3 {
+        for engine in [&STANDARD, &URL_SAFE] {
+            let inside = base64_inside(engine, bytes, shift);
+            if inside.contains(['+', '/']) {
+                forms.insert(utf8_percent_encode(&inside, NON_ALPHANUMERIC).to_string());
+            }
+            forms.insert(inside);
+        }
+    }
+    let hex: Vec<_> = bytes.iter().map(|byte| hex::encode([*byte])).collect();
+    for between in ["", ":", "-", ",", ".", "_", "=", "x", "0x", ",0x", "%"] {
+        forms.insert(hex.join(between));
+    }
+    let chars: Vec<_> = base.chars().map(String::from).collect();
+    for between in ["-", ".", ",", "_", "|", "*"] {
+        forms.insert(chars.join(between));
+    }
+    let each =
+        |write: &dyn Fn(u32) -> String| base.chars().map(|char| write(char as u32)).collect();
+    forms.insert(each(&|code| format!("&#{code};")));
+    forms.insert(each(&|code| format!("&#x{code:x};")));
+    forms.insert(each(&|code| format!("u{{{code:x}}}")));
+    forms.insert(
+        base.encode_utf16()
+            .map(|unit| format!("u{unit:04x}"))
+            .collect(),
+    );
+}
+
+/// The part of a base64 text that these bytes alone decide, where `shift` bytes stand before them.
+fn base64_inside(engine: &impl base64::Engine, bytes: &[u8], shift: usize) -> String {
+    let mut all = vec![0; shift];
+    all.extend_from_slice(bytes);
+    let text = engine.encode(&all);
+    // A character holds six bits.
+    let (first, last) = ((shift * 8).div_ceil(6), all.len() * 8 / 6);
+    text[first..last].to_owned()
+}
+
 /// JSON's spelling, without the quotes around it.
 fn json_escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
@@ -201,27 +205,15 @@ fn html_escaped(text: &str, double: &str, single: &str) -> String {
         .replace('\'', single)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_found_at_any_alignment_in_longer_text() {
-        let value = "hunter22";
-        for before in ["", "a", "ab", "user:", "x: y="] {
-            for after in ["", "!", "\n\n"] {
-                let whole = STANDARD_NO_PAD.encode(format!("{before}{value}{after}"));
-                let found = (0..3)
-                    .flat_map(|offset| base64_at(value.as_bytes(), offset))
-                    .any(|form| whole.contains(&form));
-                assert!(found, "{before:?} {after:?} {whole}");
-            }
+/// Some characters as decimal references.
+fn numeric(text: &str, which: impl Fn(char) -> bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    for char in text.chars() {
+        if which(char) {
+            written.push_str(&format!("&#{};", char as u32));
+        } else {
+            written.push(char);
         }
     }
-
-    #[test]
-    fn a_plain_value_has_few_forms() {
-        let count = written("hunter22").len() + encoded("hunter22").len();
-        assert!(count < 100, "{count}");
-    }
+    written
 }

@@ -153,7 +153,7 @@ impl<'a> Conversation<'a> {
                     None
                 }
                 FromWorker::Console { level, text } => {
-                    self.console.line(&level, &text);
+                    self.console.line(&level, text);
                     None
                 }
                 FromWorker::Failed {} => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use muster_proto::outcome::{Place, Problem};
 use muster_proto::step::{AgentStep, CacheReport, StepKind, StepRecord, StepStatus};
+use muster_redact::Lines;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
@@ -15,6 +16,9 @@ const MAX_STEPS: usize = 10_000;
 
 /// Most console lines that are kept.
 const MAX_CONSOLE: usize = 1000;
+
+/// Longest console line, bytes; the worker cuts longer ones there.
+const MAX_LINE: usize = 8192;
 
 /// Most bytes of the ledger.
 const MAX_LEDGER: usize = 8192;
@@ -53,7 +57,12 @@ impl Steps {
 
     /// Notes that a step begins. Until it is [`Steps::end`]ed it counts as cancelled.
     pub(super) fn begin(&mut self, kind: StepKind, title: &str, place: Option<Place>) -> Begun {
-        let title = self.harness.redactor().text(title);
+        let redactor = self.harness.redactor();
+        let title = redactor.text(title);
+        let place = place.map(|place| Place {
+            file: redactor.text(&place.file),
+            ..place
+        });
         let at = Instant::now();
         // News is for live eyes only: a full queue drops it.
         let _ = self.progress.try_send(News::Step(title.clone()));
@@ -161,11 +170,21 @@ fn redacted(harness: &AttemptHarness, agent: AgentStep) -> AgentStep {
     }
 }
 
-/// The test's console.
+/// The test's console. A line that may hold the beginning of a secret's value is told once the next
+/// ones show whether it does.
 pub(super) struct Console {
     harness: Arc<AttemptHarness>,
     progress: Sender<News>,
+    /// Lines that wait, each with its level.
+    waiting: Lines<Said>,
     lines: Vec<String>,
+}
+
+/// What is told of a line beside its text.
+struct Said {
+    level: String,
+    /// It may have been cut at its end.
+    cut: bool,
 }
 
 impl Console {
@@ -173,12 +192,27 @@ impl Console {
         Self {
             harness,
             progress,
+            waiting: Lines::default(),
             lines: Vec::new(),
         }
     }
 
-    pub(super) fn line(&mut self, level: &str, text: &str) {
-        let text = self.harness.redactor().text(text);
+    pub(super) fn line(&mut self, level: &str, text: String) {
+        let said = Said {
+            level: level.to_owned(),
+            cut: text.len() + 3 >= MAX_LINE,
+        };
+        let told = self.waiting.push(&self.harness.redactor(), said, text);
+        told.into_iter()
+            .for_each(|(said, text)| self.tell(said, text));
+    }
+
+    fn tell(&mut self, Said { level, cut }: Said, text: String) {
+        let text = if cut {
+            self.harness.redactor().cut_bytes(&text, 0)
+        } else {
+            text
+        };
         let line = if level == "log" {
             text
         } else {
@@ -190,9 +224,10 @@ impl Console {
         }
     }
 
-    /// Every line. A value that was printed piece by piece is taken out of each.
     pub(super) fn into_lines(mut self) -> Vec<String> {
-        self.harness.redactor().spread(&mut self.lines);
+        let told = self.waiting.finish(&self.harness.redactor());
+        told.into_iter()
+            .for_each(|(said, text)| self.tell(said, text));
         self.lines
     }
 }

@@ -32,8 +32,8 @@ pub(crate) fn clean(snapshot: &mut Snapshot, redactor: &Redactor) -> Found {
             found.invisible = true;
             *text = seen;
         }
-        let clean = redactor.cut(text, limit);
-        found.secret |= clean != *text || (Guard::SecretPiece.holds() && redactor.pieces(text));
+        let clean = redactor.without_pieces(&redactor.cut(text, limit));
+        found.secret |= clean != *text;
         *text = clean;
     };
     one(&mut snapshot.url, usize::MAX);
@@ -48,10 +48,11 @@ pub(crate) fn clean(snapshot: &mut Snapshot, redactor: &Redactor) -> Found {
             &mut node.placeholder,
             &mut node.test_id,
             &mut node.href,
-        ] {
-            if let Some(text) = text {
-                one(text, usize::MAX);
-            }
+        ]
+        .into_iter()
+        .flatten()
+        {
+            one(text, usize::MAX);
         }
         one(&mut node.tag, usize::MAX);
         one(&mut node.dom_id, usize::MAX);
@@ -63,17 +64,27 @@ pub(crate) fn clean(snapshot: &mut Snapshot, redactor: &Redactor) -> Found {
     found
 }
 
-/// Takes out values whose letters stand in elements one after the other.
+/// Takes out values whose letters stand in elements one after the other: in what they show, or in
+/// fields of one letter each.
 fn spread(nodes: &mut [Node], redactor: &Redactor) -> bool {
-    let before: Vec<String> = nodes.iter_mut().map(|node| shown(node).clone()).collect();
-    let mut after = before.clone();
-    redactor.spread(&mut after);
+    let shown = spread_over(nodes, redactor, |node| Some(shown(node)));
+    let named = spread_over(nodes, redactor, |node| Some(&mut node.name));
+    let typed = spread_over(nodes, redactor, |node| node.value.as_mut());
+    shown || named || typed
+}
+
+fn spread_over(
+    nodes: &mut [Node],
+    redactor: &Redactor,
+    field: fn(&mut Node) -> Option<&mut String>,
+) -> bool {
+    let mut fields: Vec<&mut String> = nodes.iter_mut().filter_map(field).collect();
+    let mut texts: Vec<String> = fields.iter().map(|text| (*text).clone()).collect();
+    redactor.spread(&mut texts);
     let mut changed = false;
-    for (node, (before, after)) in nodes.iter_mut().zip(before.iter().zip(after)) {
-        if after != *before {
-            changed = true;
-            *shown(node) = after;
-        }
+    for (field, text) in fields.iter_mut().zip(texts) {
+        changed |= **field != text;
+        **field = text;
     }
     changed
 }
@@ -153,13 +164,31 @@ mod tests {
     }
 
     #[test]
+    fn one_letter_a_field_is_no_way_out() {
+        let field = |letter: char| Node {
+            name: format!("Digit {letter}"),
+            value: Some(letter.to_string()),
+            ..Node::default()
+        };
+        let mut snapshot = Snapshot {
+            nodes: "902817".chars().map(field).collect(),
+            ..Snapshot::default()
+        };
+        assert!(clean(&mut snapshot, &redactor("902817")).secret);
+        let values = snapshot.nodes.iter().map(|node| node.value.as_deref());
+        assert!(values.into_iter().all(|value| value == Some("<secret:pw>")));
+    }
+
+    #[test]
     fn a_cut_value_and_a_piece_are_found() {
         let long = format!("{}correct-ho", "x".repeat(TEXT - 10));
         let mut snapshot = texts(&[&long]);
         let redactor = redactor("correct-horse-battery");
         assert!(clean(&mut snapshot, &redactor).secret);
         assert!(snapshot.nodes[0].text.ends_with("x<secret:pw>"));
-        assert!(clean(&mut texts(&["the horse-bat"]), &redactor).secret);
+        let mut piece = texts(&["the horse-bat"]);
+        assert!(clean(&mut piece, &redactor).secret);
+        assert_eq!(piece.nodes[0].text, "the <secret:pw>");
         assert_eq!(
             clean(&mut texts(&["the horse"]), &redactor),
             Found::default()

@@ -235,7 +235,10 @@ impl AttemptHarness {
         let clean = |text: String| redactor.text(&text);
         Problem {
             code: problem.code,
-            message: cut(clean(problem.message), MAX_MESSAGE),
+            message: cut(
+                redactor.cut_bytes(&problem.message, MAX_MESSAGE),
+                MAX_MESSAGE,
+            ),
             place: problem.place.map(|place| Place {
                 file: clean(place.file),
                 ..place

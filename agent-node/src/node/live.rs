@@ -15,6 +15,7 @@ use muster_proto::id::RunId;
 use muster_proto::outcome::{Problem, Status};
 use muster_proto::secret::Secret;
 use muster_providers::child::{CommandLine, Supervisor};
+use muster_redact::Redactor;
 use muster_suite::config::node::NodePolicy;
 use muster_suite::config::{EgressPolicy, RunSpec};
 use tokio::time::timeout;
@@ -95,12 +96,14 @@ impl Runner for Live {
         let longest = Duration::from_millis(assignment.unit.timeout_ms)
             + Duration::from_millis(spec.timeouts.cleanup_ms) * 10
             + OVERSTAY;
+        let secrets = Arc::new(self.secrets(&spec));
+        let redactor = Redactor::new(&secrets);
         let input = AttemptInput {
             run: RunId(assignment.lease.token.unwrap_or_default().run_id),
             node: assignment.node,
             unit: assignment.unit,
             try_: assignment.lease.r#try,
-            secrets: Arc::new(self.secrets(&spec)),
+            secrets,
             spec,
             modules,
             page: Arc::clone(&context.page),
@@ -120,9 +123,9 @@ impl Runner for Live {
             AssertUnwindSafe((self.attempt)(input)).catch_unwind(),
         )
         .await;
-        worker.end().await;
+        worker.end(&redactor).await;
         let ended = match ended {
-            Ok(Ok(output)) => Ok(blame_the_browser(output, &context)),
+            Ok(Ok(output)) => Ok(blame_the_browser(output, &context, &redactor)),
             Ok(Err(panic)) => {
                 context.close().await;
                 resume_unwind(panic);
@@ -178,10 +181,16 @@ impl Live {
 }
 
 /// A failure under a browser that died is the browser's, whatever the test made of it.
-fn blame_the_browser(mut output: AttemptOutput, context: &Context) -> AttemptOutput {
+fn blame_the_browser(
+    mut output: AttemptOutput,
+    context: &Context,
+    redactor: &Redactor,
+) -> AttemptOutput {
     let Some(reason) = context.died_of() else {
         return output;
     };
+    // It quotes what the browser wrote, and that may quote the app.
+    let reason = redactor.text(&reason.to_string());
     let product = output
         .problem
         .as_ref()

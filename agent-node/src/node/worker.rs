@@ -5,6 +5,7 @@ use std::time::Duration;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_providers::child::{Child, CommandLine, CommandSpec, Pipe, Supervisor, Tail};
+use muster_redact::Redactor;
 
 use crate::attempt::WorkerPipes;
 
@@ -39,10 +40,11 @@ pub(super) fn start(
 
 impl Worker {
     /// Ends it and waits until it is gone.
-    pub(super) async fn end(self) {
+    pub(super) async fn end(self, redactor: &Redactor) {
         self.child.kill_group(Duration::ZERO).await;
         let words = self.words.last_lines().await;
         if !words.is_empty() {
+            let words = redactor.text(&words);
             tracing::warn!(words, "the test worker wrote to stderr");
         }
     }

@@ -27,6 +27,7 @@ mod case;
 mod model;
 mod peer;
 mod pending;
+mod redact;
 mod screen;
 mod secret;
 mod step;
@@ -43,6 +44,7 @@ const AREAS: &[&[Case]] = &[
     act::CASES,
     step::CASES,
     secret::CASES,
+    redact::CASES,
     peer::CASES,
 ];
 

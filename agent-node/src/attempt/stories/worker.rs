@@ -50,6 +50,32 @@ async fn the_worker_is_told_what_to_run_and_no_secret() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_secret_that_is_printed_in_pieces_is_in_no_line() {
+    let story = Story::of(shop());
+    let (output, ()) = story
+        .run(|mut worker| async move {
+            worker.next().await;
+            let long = format!("{} hunter2", "x".repeat(8192 - 8));
+            for text in ["pw: hun", "ter", "22.", &long] {
+                let (level, text) = ("log".to_owned(), text.to_owned());
+                worker.say(FromWorker::Console { level, text }).await;
+            }
+            worker.done(TestOutcome::Passed {}).await;
+        })
+        .await;
+    let console = &output.record.console;
+    assert_eq!(
+        console[..3],
+        ["pw: <secret:pw>", "<secret:pw>", "<secret:pw>."]
+    );
+    assert!(
+        console[3].ends_with("x <secret:pw>"),
+        "{}",
+        console[3].len()
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_are_served_one_at_a_time_in_order_of_arrival() {
     let late = vec![node(7, "status", "Ready")];
     let page = FakePage::new(vec![
