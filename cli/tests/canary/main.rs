@@ -33,6 +33,9 @@ use sinks::{Collector, Sinks};
 /// Long, and with characters that every escape writes in its own way.
 const SECRET: &str = "Zebra&\"Tulip\"<42>é-Quartz";
 
+/// What the product writes instead.
+const MARKER: &[u8] = b"<secret:canary>";
+
 const SUITE: &str = r#"import { expect, secrets, test } from 'muster';
 
 test('exact steps', async ({ app, screen }) => {
@@ -94,7 +97,6 @@ fn watch(lifted: Option<&str>) -> Found {
     let recorded = sinks.recorded();
     let mut hits = 0;
     for (sink, bytes) in &recorded {
-        assert!(!bytes.is_empty(), "{sink} is empty");
         for form in &forms {
             let places = forms::places(&form.bytes, bytes);
             let Some(first) = places.first() else {
@@ -110,9 +112,15 @@ fn watch(lifted: Option<&str>) -> Found {
             );
         }
     }
-    let names: Vec<&str> = recorded.keys().map(String::as_str).collect();
     for sink in ["files", "frames", "log", "prompts", "terminal", "traces"] {
-        assert!(names.contains(&sink), "nothing was recorded of {sink}");
+        let bytes = recorded.get(sink).map(Vec::as_slice).unwrap_or_default();
+        assert!(!bytes.is_empty(), "nothing was recorded of {sink}");
+        // Where the value would have stood; traces carry no texts of an app.
+        let masked = !forms::places(MARKER, bytes).is_empty();
+        assert!(
+            masked || sink == "traces" || lifted.is_some(),
+            "{sink} tells nothing of the app"
+        );
     }
     let bytes: usize = recorded.values().map(Vec::len).sum();
     let lifted = lifted

@@ -133,7 +133,7 @@ fn wish(request: &Value) -> Value {
                 .split_once(" textbox \\\"Password\\\"")
                 .expect("the field is on the screen");
             let (_, id) = before.rsplit_once('#').expect("an id stands before it");
-            ("type_secret", json!({ "target": id, "name": "password" }))
+            ("type_secret", json!({ "target": id, "name": "canary" }))
         }
         1 => ("observe", json!({})),
         _ => (
