@@ -13,6 +13,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_providers::child::{CommandLine, Supervisor, TempFolder};
 use muster_suite::config::Browser;
+use muster_suite::config::node::NodePolicy;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +84,7 @@ impl Fleet {
                     brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
                     env: env.vars.clone(),
                     denied_ports: Vec::new(),
+                    policy: NodePolicy::Project,
                     grace: GRACE,
                 };
                 tokio::spawn(node::run(config, stop_nodes.clone()))

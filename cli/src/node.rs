@@ -8,6 +8,7 @@ use std::time::Duration;
 use muster_agent_node::executor::ConfiguredBrains;
 use muster_agent_node::node::{self, BrowserSource, NodeConfig, NodeError};
 use muster_proto::code::ErrorCode;
+use muster_suite::config::node::NodePolicy;
 
 use crate::args::NodeArgs;
 use crate::endpoint::{Endpoint, read_token};
@@ -46,6 +47,7 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
         brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
         env: env.vars.clone(),
         denied_ports,
+        policy: NodePolicy::Project,
         grace: Duration::from_millis(args.grace_ms),
     };
     node::run(config, stop).await.map_err(|error| match error {

@@ -55,7 +55,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Redactor, Scope, text};
+use crate::harness::{AttemptHarness, Denials, Redactor, Scope, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -84,6 +84,8 @@ pub struct AttemptInput {
     pub cache: v1::CacheGrant,
     /// Values of declared secrets, by name; a name without a value is missing on this node.
     pub secrets: Arc<BTreeMap<String, Secret>>,
+    /// What the page is denied on its way out, as it happens.
+    pub denials: Arc<Denials>,
     /// Digest of the policy in force.
     pub policy_digest: String,
     /// Live news; lossy: a full queue drops.
@@ -194,6 +196,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         app,
         secrets,
         input.spec.secrets.clone(),
+        input.denials,
     ));
     let redactor = harness.redactor();
     if let Some(problem) = exposed(&input.unit, &modules, &redactor) {
@@ -419,7 +422,7 @@ fn exposed(
 }
 
 /// Address and identity of the app under test.
-fn target(spec: &RunSpec, name: &str) -> Result<(Url, String), Problem> {
+pub(crate) fn target(spec: &RunSpec, name: &str) -> Result<(Url, String), Problem> {
     let target = spec.targets.get(name).ok_or_else(|| {
         Problem::new(
             ErrorCode::UnknownTarget,

@@ -12,6 +12,7 @@
 
 mod authorize;
 mod budget;
+mod denials;
 mod keys;
 mod location;
 mod observation;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
+pub use denials::{Denial, Denials};
 pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};

@@ -20,7 +20,8 @@ use muster_suite::locator::Locator;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::{Observation, Scope};
+use super::{Denials, Observation, Scope};
+use crate::attempt::millis;
 
 /// Longest time that one look at the page may take.
 pub(crate) const LOOK: Duration = Duration::from_secs(15);
@@ -42,6 +43,7 @@ pub struct AttemptHarness {
     redactor: RwLock<Arc<Redactor>>,
     secrets: Arc<BTreeMap<String, Secret>>,
     declared: BTreeMap<String, SecretSource>,
+    denials: Arc<Denials>,
     revision: AtomicU64,
     tainted: AtomicBool,
     /// Whether invisible characters were told of.
@@ -121,6 +123,7 @@ impl AttemptHarness {
         app: Url,
         secrets: Arc<BTreeMap<String, Secret>>,
         declared: BTreeMap<String, SecretSource>,
+        denials: Arc<Denials>,
     ) -> Self {
         Self {
             page,
@@ -128,6 +131,7 @@ impl AttemptHarness {
             redactor: RwLock::new(Arc::new(Redactor::new(&secrets))),
             secrets,
             declared,
+            denials,
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
             invisible: AtomicBool::new(false),
@@ -145,17 +149,34 @@ impl AttemptHarness {
         }
     }
 
-    /// What guards did outside of steps.
+    /// What guards did outside of steps, in order; connections that were denied among it.
     pub fn events(&self) -> Vec<Event> {
         let events = self.events.lock();
-        events.unwrap_or_else(PoisonError::into_inner).clone()
+        let mut events = events.unwrap_or_else(PoisonError::into_inner).clone();
+        events.extend(self.denials.all().into_iter().map(|denial| {
+            let detail = format!("{}: {}", denial.server, denial.why);
+            Event {
+                at_ms: millis(denial.first.saturating_duration_since(self.began)),
+                ..self.event(EventKind::Denied, denial.guard.as_str(), &detail)
+            }
+        }));
+        events.sort_by_key(|event| event.at_ms);
+        events
+    }
+
+    /// The connection that was denied since then, as what ended a navigation.
+    pub fn denied(&self, since: Instant) -> Option<Problem> {
+        self.denials.since(since).map(|denial| {
+            let message = format!("{} is not reached: {}", denial.server, denial.why);
+            Problem::new(ErrorCode::PolicyDenied, message)
+        })
     }
 
     /// An event of now; redacted and cut.
     pub(super) fn event(&self, kind: EventKind, name: &str, detail: &str) -> Event {
         let detail = self.redactor().text(detail);
         Event {
-            at_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            at_ms: millis(self.began.elapsed()),
             kind,
             name: name.to_owned(),
             detail: detail.chars().take(MAX_DETAIL).collect(),
@@ -428,6 +449,7 @@ mod tests {
                 ("key".to_owned(), source(false)),
             ]
             .into(),
+            Arc::default(),
         )
     }
 

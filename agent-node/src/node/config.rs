@@ -9,6 +9,7 @@ use std::time::Duration;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_providers::child::CommandLine;
+use muster_suite::config::node::NodePolicy;
 
 use crate::attempt::Brains;
 
@@ -33,6 +34,8 @@ pub struct NodeConfig {
     pub env: BTreeMap<String, String>,
     /// Ports of this machine that no page may reach: Muster's own listeners.
     pub denied_ports: Vec<u16>,
+    /// Whose word counts for secrets' sources, models' addresses and what pages may reach.
+    pub policy: NodePolicy,
     /// How long running attempts may go on after a shutdown began; 0 = not at all.
     pub grace: Duration,
 }

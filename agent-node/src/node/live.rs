@@ -15,14 +15,16 @@ use muster_proto::id::RunId;
 use muster_proto::outcome::{Problem, Status};
 use muster_proto::secret::Secret;
 use muster_providers::child::{CommandLine, Supervisor};
-use muster_suite::config::RunSpec;
+use muster_suite::config::node::NodePolicy;
+use muster_suite::config::{EgressPolicy, RunSpec};
 use tokio::time::timeout;
 
 use super::browsers::{Browsers, Context};
+use super::egress::Policy;
 use super::runner::{Assignment, Runner};
 use super::suites::{Modules, Suites};
 use super::worker;
-use crate::attempt::{AttemptInput, AttemptOutput, Brains};
+use crate::attempt::{self, AttemptInput, AttemptOutput, Brains};
 
 /// Most time for fetching a suite.
 const FETCH: Duration = Duration::from_secs(120);
@@ -47,6 +49,7 @@ pub(super) struct Live {
     pub(super) supervisor: Supervisor,
     pub(super) worker: CommandLine,
     pub(super) env: BTreeMap<String, String>,
+    pub(super) policy: NodePolicy,
 }
 
 #[async_trait]
@@ -60,8 +63,7 @@ impl Runner for Live {
     }
 
     fn policy_digest(&self) -> String {
-        let egress = if self.egress { "open" } else { "none" };
-        canonical::digest(&serde_json::json!({ "schema": 1, "egress": egress }))
+        self.digest(self.policy.at_most())
     }
 
     async fn run(&self, assignment: Assignment) -> Result<AttemptOutput, Problem> {
@@ -74,8 +76,12 @@ impl Runner for Live {
         };
         let suite = cancel.run_until_cancelled(self.suite(&assignment)).await;
         let (spec, modules) = suite.ok_or_else(cancelled)??;
+        let target = &assignment.unit.target;
+        let (app, _) = attempt::target(&spec, target)?;
+        let egress = &spec.targets[target].egress;
+        let policy = Arc::new(Policy::new(&app, egress, self.policy.at_most()));
         let context = cancel
-            .run_until_cancelled(self.browsers.open(spec.viewport, OPEN))
+            .run_until_cancelled(self.browsers.open(spec.viewport, &policy, OPEN))
             .await;
         let context = context.ok_or_else(cancelled)??;
         let (worker, pipes) = match worker::start(&self.supervisor, &self.worker) {
@@ -102,7 +108,8 @@ impl Runner for Live {
             brains: Arc::clone(&self.brains),
             recordings: Arc::clone(&self.recordings),
             cache: assignment.lease.cache.unwrap_or_default(),
-            policy_digest: self.policy_digest(),
+            denials: context.denials(),
+            policy_digest: self.digest(policy.kind()),
             progress: assignment.news,
             cancel,
         };
@@ -151,6 +158,12 @@ impl Live {
             );
             Err(Problem::new(ErrorCode::CoordinatorUnavailable, message))
         })
+    }
+
+    /// Digest of the policy that pages are under.
+    fn digest(&self, egress: EgressPolicy) -> String {
+        let egress = if self.egress { egress.as_str() } else { "none" };
+        canonical::digest(&serde_json::json!({ "schema": 1, "egress": egress }))
     }
 
     /// The declared secrets that this node has a value for.

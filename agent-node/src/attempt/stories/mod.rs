@@ -349,6 +349,7 @@ impl Story {
                 ]
                 .into(),
             ),
+            denials: Arc::default(),
             policy_digest: "policy".to_owned(),
             progress,
             cancel: self.cancel.clone(),
