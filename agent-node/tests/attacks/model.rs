@@ -11,9 +11,11 @@ use serde_json::Value;
 /// A tool's name and its input.
 pub(crate) type Wish = (&'static str, Value);
 
+type Wishes = dyn Fn(usize, &ModelRequest) -> Vec<Wish> + Send + Sync;
+
 /// Says what the attacker wants, turn by turn, and keeps what it was asked.
 pub(crate) struct Hostile {
-    wishes: Box<dyn Fn(usize, &ModelRequest) -> Vec<Wish> + Send + Sync>,
+    wishes: Box<Wishes>,
     asked: Mutex<Vec<ModelRequest>>,
 }
 
