@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
 MUSTER := target/debug/muster
 
-.PHONY: demo demo-wagtail accname attacks test build lint bench bench-redact needs
+.PHONY: demo demo-wagtail accname attacks canary test build lint bench bench-redact needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
 	@examples/demo.sh $(MUSTER) shop 12
@@ -12,10 +12,17 @@ demo-wagtail: build ## the same on a real Wagtail
 
 test: needs ## all tests
 	cargo test --workspace --locked
-	@$(MAKE) --no-print-directory attacks
+	@$(MAKE) --no-print-directory attacks canary
+
+# Both build with the same features, so that nothing is built twice. The guards of these builds can be
+# lifted: `make build` makes the binary for users again.
+SWITCHES := cargo test --locked --workspace --features muster-agent-node/switches,muster/switches
 
 attacks: needs ## every attack: held with its guard, and falls without it
-	cargo test --locked --workspace --features muster-agent-node/switches --test attacks -- --nocapture
+	$(SWITCHES) --test attacks -- --nocapture
+
+canary: needs ## searches everything that a run writes or sends for its secrets
+	$(SWITCHES) --test canary -- --nocapture --test-threads=1
 
 build: needs ## the muster binary
 	cargo build --locked -p muster

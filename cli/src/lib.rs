@@ -23,6 +23,8 @@ mod project;
 mod run;
 mod snapshot;
 mod summary;
+#[cfg(feature = "switches")]
+mod switches;
 mod telemetry;
 
 use std::process::ExitCode;
@@ -45,6 +47,8 @@ pub fn main() -> ExitCode {
         }
     };
     let env = Env::read();
+    #[cfg(feature = "switches")]
+    let _lifted = switches::lifted(&env);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
