@@ -13,6 +13,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_providers::child::{CommandLine, Supervisor, TempFolder};
 use muster_suite::config::Browser;
+use muster_suite::config::node::NodePolicy;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -82,6 +83,8 @@ impl Fleet {
                     browser: browser_source(&project.config.browser),
                     brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
                     env: env.vars.clone(),
+                    policy: NodePolicy::Project,
+                    folder: project.dir.clone(),
                     denied_ports: Vec::new(),
                     grace: GRACE,
                 };

@@ -12,6 +12,7 @@
 
 mod authorize;
 mod budget;
+mod field;
 mod keys;
 mod location;
 mod observation;
@@ -22,6 +23,7 @@ mod step;
 #[cfg(test)]
 mod stories;
 pub mod text;
+mod vault;
 pub mod verdict;
 mod whole;
 
@@ -43,6 +45,7 @@ pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, StepModels, Trace};
+pub use vault::{Ground, Vault};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 pub(crate) use whole::{ERROR_PAGE, LOOK};
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_providers::child::CommandLine;
+use muster_suite::config::node::NodePolicy;
 
 use crate::attempt::Brains;
 
@@ -31,6 +32,10 @@ pub struct NodeConfig {
     pub brains: Arc<dyn Brains>,
     /// The environment in which secrets are looked up.
     pub env: BTreeMap<String, String>,
+    /// Whose sources of secrets count.
+    pub policy: NodePolicy,
+    /// Where relative files and programs of secrets are.
+    pub folder: PathBuf,
     /// Ports of this machine that no page may reach: Muster's own listeners.
     pub denied_ports: Vec<u16>,
     /// How long running attempts may go on after a shutdown began; 0 = not at all.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use muster_proto::canonical;
 use muster_proto::code::{Class, ErrorCode};
 use muster_proto::id::RunId;
 use muster_proto::outcome::{Problem, Status};
-use muster_proto::secret::Secret;
 use muster_providers::child::{CommandLine, Supervisor};
 use muster_suite::config::RunSpec;
+use muster_suite::config::node::NodePolicy;
 use tokio::time::timeout;
 
 use super::browsers::{Browsers, Context};
@@ -23,6 +24,7 @@ use super::runner::{Assignment, Runner};
 use super::suites::{Modules, Suites};
 use super::worker;
 use crate::attempt::{AttemptInput, AttemptOutput, Brains};
+use crate::harness::{Ground, Vault};
 
 /// Most time for fetching a suite.
 const FETCH: Duration = Duration::from_secs(120);
@@ -46,7 +48,9 @@ pub(super) struct Live {
     pub(super) brains: Arc<dyn Brains>,
     pub(super) supervisor: Supervisor,
     pub(super) worker: CommandLine,
-    pub(super) env: BTreeMap<String, String>,
+    pub(super) env: Arc<BTreeMap<String, String>>,
+    pub(super) policy: Arc<NodePolicy>,
+    pub(super) folder: PathBuf,
 }
 
 #[async_trait]
@@ -74,6 +78,8 @@ impl Runner for Live {
         };
         let suite = cancel.run_until_cancelled(self.suite(&assignment)).await;
         let (spec, modules) = suite.ok_or_else(cancelled)??;
+        let vault = cancel.run_until_cancelled(self.vault(&spec)).await;
+        let vault = vault.ok_or_else(cancelled)?;
         let context = cancel
             .run_until_cancelled(self.browsers.open(spec.viewport, OPEN))
             .await;
@@ -94,7 +100,7 @@ impl Runner for Live {
             node: assignment.node,
             unit: assignment.unit,
             try_: assignment.lease.r#try,
-            secrets: Arc::new(self.secrets(&spec)),
+            secrets: vault,
             spec,
             modules,
             page: Arc::clone(&context.page),
@@ -153,13 +159,15 @@ impl Live {
         })
     }
 
-    /// The declared secrets that this node has a value for.
-    fn secrets(&self, spec: &RunSpec) -> BTreeMap<String, Secret> {
-        let found = spec.secrets.iter().filter_map(|(name, source)| {
-            let value = self.env.get(source.env.as_deref()?)?;
-            Some((name.clone(), Secret::new(value)))
-        });
-        found.collect()
+    /// The declared secrets, where this node finds them.
+    async fn vault(&self, spec: &RunSpec) -> Vault {
+        let ground = Ground {
+            env: Arc::clone(&self.env),
+            folder: self.folder.clone(),
+            supervisor: self.supervisor.clone(),
+            policy: Arc::clone(&self.policy),
+        };
+        Vault::open(&spec.secrets, ground).await
     }
 }
 

@@ -20,6 +20,7 @@ use muster_providers::browser::{BrowserProvider, LocalBrowsers, LocalSettings};
 use muster_providers::child::{CommandLine, Supervisor};
 use muster_providers::model::ModelClient;
 use muster_suite::bundle::{self, Bundle, ModuleEntry};
+use muster_suite::config::node::NodePolicy;
 use muster_suite::config::{Agent, Budgets, Model, RunSpec, SPEC_SCHEMA, SecretSource, Timeouts};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -40,7 +41,7 @@ const RECYCLING: Recycling = Recycling {
     age: Duration::from_secs(3600),
 };
 
-fn fixture(role: &str) -> CommandLine {
+pub(crate) fn fixture(role: &str) -> CommandLine {
     CommandLine {
         program: PathBuf::from(env!("CARGO_BIN_EXE_muster-node-fixture")),
         args: vec![role.into()],
@@ -128,6 +129,8 @@ impl Story {
             browser,
             brains: Arc::new(NoBrains),
             env: BTreeMap::from([("LOGIN".to_owned(), "hunter22".to_owned())]),
+            policy: NodePolicy::Project,
+            folder: std::env::temp_dir(),
             denied_ports,
             grace: DEADLINE,
         };
@@ -255,6 +258,7 @@ async fn look_around(input: AttemptInput, app: u16, denied: u16) -> AttemptOutpu
         .await;
     let secrets: Vec<_> = input
         .secrets
+        .known()
         .iter()
         .map(|(name, value)| (name, value.expose().len()))
         .collect();

@@ -6,6 +6,7 @@ mod death;
 mod fill;
 mod locate;
 mod roles;
+mod sink;
 mod snapshot;
 mod support;
 mod travel;
