@@ -94,7 +94,7 @@ pub enum EngineError {
         why: String,
     },
     /// The element is not what was authorized any more; nothing was done.
-    #[error("{what} takes no secret: {why}")]
+    #[error("{what} is not what was authorized: {why}")]
     Unfit {
         /// Role and name.
         what: String,
@@ -169,7 +169,8 @@ pub trait Page: Send + Sync {
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
-    /// The viewport as PNG.
+    /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field
+    /// blackened; refused as [`EngineError::Unfit`] where that can't be proved.
     async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError>;
     /// Messages of dialogs (alert, confirm, prompt) since the last call. Alerts are accepted, the
     /// rest dismissed, at once.

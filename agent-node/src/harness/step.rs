@@ -409,7 +409,7 @@ impl Harness for StepHarness<'_> {
 
     async fn screenshot(&self) -> Result<Image, StepError> {
         let _turn = self.turn.lock().await;
-        if self.attempt.tainted() {
+        if Guard::PixelsTainted.holds() && self.attempt.tainted() {
             let guard = Guard::PixelsTainted;
             self.note(EventKind::Denied, guard.as_str(), "a screenshot");
             return Err(self.refused(
@@ -424,11 +424,18 @@ impl Harness for StepHarness<'_> {
                 return Err(self.stop(engine_problem(&error)));
             }
             Err(PageError::Engine(error)) => {
-                return Err(self.refused(ErrorCode::ActionFailed, &error.to_string()));
+                let code = if let EngineError::Unfit { guard, .. } = &error {
+                    self.note(EventKind::Denied, guard.as_str(), &error.to_string());
+                    ErrorCode::PolicyDenied
+                } else {
+                    ErrorCode::ActionFailed
+                };
+                return Err(self.refused(code, &error.to_string()));
             }
         };
+        let jpeg = bytes.starts_with(&[0xff, 0xd8]);
         Ok(Image {
-            media_type: "image/png",
+            media_type: if jpeg { "image/jpeg" } else { "image/png" },
             bytes: bytes.into(),
         })
     }

@@ -418,7 +418,7 @@ impl AttemptHarness {
             .await
     }
 
-    /// The viewport as PNG. Only for who has asked whether pixels are open.
+    /// The viewport as a picture. Only for who has asked whether pixels are open.
     pub(super) async fn screenshot(&self, scope: &Scope) -> Result<Vec<u8>, PageError> {
         self.ask(scope, LOOK, |deadline| self.page.screenshot(deadline))
             .await

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The files in order of use; they share one scope.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     include_str!("../script/text.js"),
     include_str!("../script/tree.js"),
     include_str!("../script/roles.js"),
@@ -15,6 +15,7 @@ const FILES: [&str; 11] = [
     include_str!("../script/locate.js"),
     include_str!("../script/act.js"),
     include_str!("../script/sink.js"),
+    include_str!("../script/mask.js"),
     include_str!("../script/door.js"),
 ];
 

@@ -15,6 +15,8 @@ const calls = {
   assign: ([id, value]) => assign(id, value),
   offers: ([id, choice, budget]) => offers(id, choice, budget),
   sink: ([id, value, rules]) => sink(id, value, rules),
+  mask: () => mask(),
+  unmask: () => unmask(),
   choose: ([id, choice]) => choose(id, choice),
 };
 

@@ -5,6 +5,7 @@ mod act;
 mod death;
 mod fill;
 mod locate;
+mod picture;
 mod roles;
 mod sink;
 mod snapshot;
