@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
 MUSTER := target/debug/muster
 
-.PHONY: demo demo-wagtail accname test build lint bench needs
+.PHONY: demo demo-wagtail accname attacks test build lint bench needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
 	@examples/demo.sh $(MUSTER) shop 12
@@ -12,6 +12,10 @@ demo-wagtail: build ## the same on a real Wagtail
 
 test: needs ## all tests
 	cargo test --workspace --locked
+	@$(MAKE) --no-print-directory attacks
+
+attacks: needs ## every attack: held with its guard, and falls without it
+	cargo test --locked --workspace --features muster-agent-node/switches --test attacks -- --nocapture
 
 build: needs ## the muster binary
 	cargo build --locked -p muster

@@ -7,6 +7,7 @@ use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_proto::v1;
 use muster_suite::bundle::Packed;
+use muster_suite::config::EgressPolicy;
 use muster_suite::select::{self, Plan as Expansion, Positional, Selection};
 
 use crate::args::SelectArgs;
@@ -83,6 +84,12 @@ pub(crate) async fn plan(
             requires: &["browser:chromium".to_owned()],
         },
     )?;
+    for unit in &mut units {
+        let target = project.config.targets.get(&unit.target);
+        if target.is_some_and(|target| target.egress.policy != EgressPolicy::Open) {
+            unit.requires.push("egress".to_owned());
+        }
+    }
     if let Some(last) = &last {
         if select.last_failed {
             units.retain(|unit| last.did_not_pass(&unit.unit_id));

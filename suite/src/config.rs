@@ -108,7 +108,8 @@ pub struct Target {
 pub struct Egress {
     /// What is allowed beside the app itself.
     pub policy: EgressPolicy,
-    /// Hosts for `site` and `list`: `host`, `host:port` or `*.domain`; without a port any port.
+    /// What is allowed too: `host`, `host:port` or `*.domain`; without a port any port. A host that
+    /// is listed may have a private address.
     pub allow: Vec<String>,
 }
 

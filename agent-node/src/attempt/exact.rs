@@ -27,10 +27,15 @@ impl Exact<'_> {
     /// Loads an address; a relative one resolves on the app's.
     pub(super) async fn goto(&self, address: &str, limit: Duration) -> Result<(), Problem> {
         let url = self.resolve(address)?;
+        let began = Instant::now();
         self.harness
             .goto(self.scope, &url, limit)
             .await
             .map_err(|error| match error {
+                PageError::Engine(error @ EngineError::Navigation { .. }) => self
+                    .harness
+                    .denied(began)
+                    .unwrap_or_else(|| PageError::Engine(error).problem()),
                 PageError::Engine(error @ EngineError::Timeout { .. }) => Problem::new(
                     ErrorCode::AppUnreachable,
                     format!("{error}; is the app running?"),

@@ -54,7 +54,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Redactor, Scope, Vault, text};
+use crate::harness::{AttemptHarness, Denials, Redactor, Scope, Vault, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -83,6 +83,8 @@ pub struct AttemptInput {
     pub cache: v1::CacheGrant,
     /// Declared secrets, as this node finds them.
     pub secrets: Vault,
+    /// What the page is denied on its way out, as it happens.
+    pub denials: Arc<Denials>,
     /// Digest of the policy in force.
     pub policy_digest: String,
     /// Live news; lossy: a full queue drops.
@@ -193,6 +195,7 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
         app,
         secrets,
         input.spec.secrets.clone(),
+        input.denials,
     ));
     let redactor = harness.redactor();
     if let Some(problem) = exposed(&input.unit, &modules, &redactor) {
@@ -418,7 +421,7 @@ fn exposed(
 }
 
 /// Address and identity of the app under test.
-fn target(spec: &RunSpec, name: &str) -> Result<(Url, String), Problem> {
+pub(crate) fn target(spec: &RunSpec, name: &str) -> Result<(Url, String), Problem> {
     let target = spec.targets.get(name).ok_or_else(|| {
         Problem::new(
             ErrorCode::UnknownTarget,

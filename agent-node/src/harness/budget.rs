@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
+use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{LedgerRow, Tier, Usage};
 use muster_providers::model::ModelReply;
@@ -133,12 +134,13 @@ impl Meter {
 }
 
 fn spend(left: &mut u32, message: impl FnOnce() -> String) -> Result<(), Problem> {
-    *left = left.checked_sub(1).ok_or_else(|| {
-        Problem::new(
+    if Guard::BudgetReserved.holds() && *left == 0 {
+        return Err(Problem::new(
             ErrorCode::StepBudgetExhausted,
             format!("the step's {} or split the goal", message()),
-        )
-    })?;
+        ));
+    }
+    *left = left.saturating_sub(1);
     Ok(())
 }
 

@@ -12,6 +12,7 @@
 
 mod authorize;
 mod budget;
+mod denials;
 mod field;
 mod keys;
 mod location;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
+pub use denials::{Denial, Denials};
 pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};

@@ -297,7 +297,9 @@ impl<'a> StepHarness<'a> {
                 uncertain(String::new());
                 self.stop(engine_problem(&error))
             }
-            PageError::Engine(error @ EngineError::MayHaveCommitted { .. }) => {
+            PageError::Engine(error @ EngineError::MayHaveCommitted { .. })
+                if Guard::ActionOnce.holds() =>
+            {
                 uncertain(error.to_string())
             }
             // Not the goal's doing: the app is gone.
@@ -409,8 +411,8 @@ impl Harness for StepHarness<'_> {
 
     async fn screenshot(&self) -> Result<Image, StepError> {
         let _turn = self.turn.lock().await;
-        if Guard::PixelsTainted.holds() && self.attempt.tainted() {
-            let guard = Guard::PixelsTainted;
+        let guard = Guard::PixelsTainted;
+        if guard.holds() && self.attempt.tainted() {
             self.note(EventKind::Denied, guard.as_str(), "a screenshot");
             return Err(self.refused(
                 ErrorCode::PolicyDenied,

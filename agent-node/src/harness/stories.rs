@@ -60,7 +60,13 @@ impl Stage {
             ..SecretSource::default()
         };
         let declared = BTreeMap::from([("pw".to_owned(), source)]);
-        let attempt = AttemptHarness::new(Arc::clone(&page) as _, app, secrets, declared);
+        let attempt = AttemptHarness::new(
+            Arc::clone(&page) as _,
+            app,
+            secrets,
+            declared,
+            Arc::default(),
+        );
         let cancel = CancellationToken::new();
         let scope = Scope::phase(&cancel, Duration::from_secs(60));
         Self {

@@ -23,7 +23,8 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::vault::{Resolved, Vault};
-use super::{Denied, Observation, Scope, location};
+use super::{Denials, Denied, Observation, Scope, location};
+use crate::attempt::millis;
 
 /// Longest time that one look at the page may take.
 pub(crate) const LOOK: Duration = Duration::from_secs(15);
@@ -45,6 +46,7 @@ pub struct AttemptHarness {
     redactor: RwLock<Arc<Redactor>>,
     vault: Vault,
     declared: BTreeMap<String, SecretSource>,
+    denials: Arc<Denials>,
     revision: AtomicU64,
     tainted: AtomicBool,
     /// Whether invisible characters were told of.
@@ -127,6 +129,7 @@ impl AttemptHarness {
         app: Url,
         secrets: impl Into<Vault>,
         declared: BTreeMap<String, SecretSource>,
+        denials: Arc<Denials>,
     ) -> Self {
         let vault = secrets.into();
         Self {
@@ -136,6 +139,7 @@ impl AttemptHarness {
             vault,
             declared,
             typed: Mutex::default(),
+            denials,
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
             invisible: AtomicBool::new(false),
@@ -153,17 +157,34 @@ impl AttemptHarness {
         }
     }
 
-    /// What guards did outside of steps.
+    /// What guards did outside of steps, in order; connections that were denied among it.
     pub fn events(&self) -> Vec<Event> {
         let events = self.events.lock();
-        events.unwrap_or_else(PoisonError::into_inner).clone()
+        let mut events = events.unwrap_or_else(PoisonError::into_inner).clone();
+        events.extend(self.denials.all().into_iter().map(|denial| {
+            let detail = format!("{}: {}", denial.server, denial.why);
+            Event {
+                at_ms: millis(denial.first.saturating_duration_since(self.began)),
+                ..self.event(EventKind::Denied, denial.guard.as_str(), &detail)
+            }
+        }));
+        events.sort_by_key(|event| event.at_ms);
+        events
+    }
+
+    /// The connection that was denied since then, as what ended a navigation.
+    pub fn denied(&self, since: Instant) -> Option<Problem> {
+        self.denials.since(since).map(|denial| {
+            let message = format!("{} is not reached: {}", denial.server, denial.why);
+            Problem::new(ErrorCode::PolicyDenied, message)
+        })
     }
 
     /// An event of now; redacted and cut.
     pub(super) fn event(&self, kind: EventKind, name: &str, detail: &str) -> Event {
         let detail = self.redactor().text(detail);
         Event {
-            at_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            at_ms: millis(self.began.elapsed()),
             kind,
             name: name.to_owned(),
             detail: detail.chars().take(MAX_DETAIL).collect(),
@@ -285,11 +306,11 @@ impl AttemptHarness {
 
     /// The address that an exact step may go to, or the rule that it breaks.
     pub fn may_go(&self, url: Url) -> Result<Url, Problem> {
-        location::anywhere(url).map_err(|denied| self.denied(&denied))
+        location::anywhere(url).map_err(|denied| self.broken(&denied))
     }
 
     /// Writes down a broken rule; as an exact step's error.
-    fn denied(&self, denied: &Denied) -> Problem {
+    fn broken(&self, denied: &Denied) -> Problem {
         if let Some(guard) = denied.guard {
             self.note(EventKind::Denied, guard.as_str(), &denied.message);
         }
@@ -497,6 +518,7 @@ mod tests {
                 ("key".to_owned(), source(false)),
             ]
             .into(),
+            Arc::default(),
         )
     }
 

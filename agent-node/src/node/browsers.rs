@@ -19,7 +19,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use super::egress::{DeniedPort, Egress, EgressProxy};
+use super::egress::{DeniedPort, Egress, EgressProxy, Policy};
+use crate::harness::Denials;
 
 /// When a browser is replaced by a fresh one, though it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,7 @@ impl Browsers {
     pub(super) async fn open(
         &self,
         viewport: (u32, u32),
+        policy: &Arc<Policy>,
         deadline: Duration,
     ) -> Result<Context, Problem> {
         let end = Instant::now() + deadline;
@@ -109,9 +111,14 @@ impl Browsers {
         loop {
             let warm = self.warm(left()).await?;
             let proxy = match self.provider.limits().egress {
-                true => Some(self.egress.open().await.map_err(|error| {
-                    unavailable(format!("the egress proxy can't listen: {error}"))
-                })?),
+                true => Some(
+                    self.egress
+                        .open(Arc::clone(policy))
+                        .await
+                        .map_err(|error| {
+                            unavailable(format!("the egress proxy can't listen: {error}"))
+                        })?,
+                ),
                 false => None,
             };
             let options = PageOptions {
@@ -247,6 +254,13 @@ impl Drop for Rented {
 }
 
 impl Context {
+    /// What its pages were denied.
+    pub(super) fn denials(&self) -> Arc<Denials> {
+        self.proxy
+            .as_ref()
+            .map_or_else(Arc::default, EgressProxy::denials)
+    }
+
     /// Why its browser died; none = it lives.
     pub(super) fn died_of(&self) -> Option<String> {
         self.warm.died_of()
@@ -332,7 +346,9 @@ mod tests {
             Egress::new([], EgressLimits::default()),
             Recycling::default(),
         );
-        let open = browsers.open((800, 600), Duration::from_secs(60));
+        let app = Url::parse("http://127.0.0.1:1/").unwrap();
+        let policy = Arc::new(Policy::new(&app, &Default::default(), Default::default()));
+        let open = browsers.open((800, 600), &policy, Duration::from_secs(60));
         tokio::select! {
             _ = open => panic!("a mute browser opens nothing"),
             _ = listener.accept() => {}

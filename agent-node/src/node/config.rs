@@ -32,12 +32,12 @@ pub struct NodeConfig {
     pub brains: Arc<dyn Brains>,
     /// The environment in which secrets are looked up.
     pub env: BTreeMap<String, String>,
-    /// Whose sources of secrets count.
-    pub policy: NodePolicy,
     /// Where relative files and programs of secrets are.
     pub folder: PathBuf,
     /// Ports of this machine that no page may reach: Muster's own listeners.
     pub denied_ports: Vec<u16>,
+    /// Whose word counts for secrets' sources, models' addresses and what pages may reach.
+    pub policy: NodePolicy,
     /// How long running attempts may go on after a shutdown began; 0 = not at all.
     pub grace: Duration,
 }

@@ -1,17 +1,20 @@
 //! The way out of a browser context: a forward proxy on loopback, one listener a context.
 //!
-//! It resolves names itself, checks every address and connects to the one it checked. Today every
-//! address passes but the denied ports of this machine: Muster's own listeners, the browsers'
-//! DevTools ports and the proxies themselves. A request that reaches no server is a network error
+//! It resolves names itself, checks every host by the context's [`Policy`], checks every address and
+//! connects to the one it checked; each request anew, so redirects, popups, workers and sockets are
+//! no way around. The denied ports of this machine (Muster's own listeners, the browsers' DevTools
+//! ports, the proxies) pass under no policy. A request that reaches no server is a network error
 //! to the page, as it would be without a proxy: CONNECT gets a status with the reason, any other
-//! request gets no answer at all (an answer would look like the app's).
+//! request gets no answer at all (an answer would look like the app's). What a policy denied is
+//! kept in [`Denials`].
 //!
-//! Reading order: this file (doors and listeners), [`denied`], [`reach`], [`forward`] (HTTP),
-//! [`headers`].
+//! Reading order: this file (doors and listeners), [`policy`], [`denied`], [`reach`], [`forward`]
+//! (HTTP), [`headers`].
 
 mod denied;
 mod forward;
 mod headers;
+mod policy;
 mod reach;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,9 +26,12 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::harness::Denials;
+
 pub use denied::DeniedPort;
 use denied::DeniedPorts;
 use forward::Door;
+pub use policy::Policy;
 
 /// Bounds of one context's proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +60,7 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Every address passes but `ports` of this machine.
+    /// `ports` of this machine pass under no policy.
     pub fn new(ports: impl IntoIterator<Item = u16>, limits: EgressLimits) -> Self {
         let denied = DeniedPorts::default();
         for port in ports {
@@ -79,13 +85,16 @@ impl Egress {
     ///
     /// # Errors
     /// If no port can be bound.
-    pub async fn open(&self) -> std::io::Result<EgressProxy> {
+    pub async fn open(&self, policy: Arc<Policy>) -> std::io::Result<EgressProxy> {
+        let denials = Arc::new(Denials::default());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let door = Arc::new(Door {
             denied: self.denied.clone(),
+            policy,
+            denials: Arc::clone(&denials),
             connect: self.limits.connect,
             stop: stop.clone(),
             tasks: tasks.clone(),
@@ -95,6 +104,7 @@ impl Egress {
         Ok(EgressProxy {
             address,
             tasks,
+            denials,
             _own_port: self.deny(address.port()),
             stop: stop.drop_guard(),
         })
@@ -106,6 +116,7 @@ impl Egress {
 pub struct EgressProxy {
     address: SocketAddr,
     tasks: TaskTracker,
+    denials: Arc<Denials>,
     stop: DropGuard,
     _own_port: DeniedPort,
 }
@@ -114,6 +125,11 @@ impl EgressProxy {
     /// Its address as a browser takes it, e.g. `http://127.0.0.1:4567`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// What it denied.
+    pub fn denials(&self) -> Arc<Denials> {
+        Arc::clone(&self.denials)
     }
 
     /// Where it listens.

@@ -15,15 +15,16 @@ use muster_proto::code::{Class, ErrorCode};
 use muster_proto::id::RunId;
 use muster_proto::outcome::{Problem, Status};
 use muster_providers::child::{CommandLine, Supervisor};
-use muster_suite::config::RunSpec;
 use muster_suite::config::node::NodePolicy;
+use muster_suite::config::{EgressPolicy, RunSpec};
 use tokio::time::timeout;
 
 use super::browsers::{Browsers, Context};
+use super::egress::Policy;
 use super::runner::{Assignment, Runner};
 use super::suites::{Modules, Suites};
 use super::worker;
-use crate::attempt::{AttemptInput, AttemptOutput, Brains};
+use crate::attempt::{self, AttemptInput, AttemptOutput, Brains};
 use crate::harness::{Ground, Vault};
 
 /// Most time for fetching a suite.
@@ -64,8 +65,7 @@ impl Runner for Live {
     }
 
     fn policy_digest(&self) -> String {
-        let egress = if self.egress { "open" } else { "none" };
-        canonical::digest(&serde_json::json!({ "schema": 1, "egress": egress }))
+        self.digest(self.policy.at_most())
     }
 
     async fn run(&self, assignment: Assignment) -> Result<AttemptOutput, Problem> {
@@ -80,8 +80,12 @@ impl Runner for Live {
         let (spec, modules) = suite.ok_or_else(cancelled)??;
         let vault = cancel.run_until_cancelled(self.vault(&spec)).await;
         let vault = vault.ok_or_else(cancelled)?;
+        let target = &assignment.unit.target;
+        let (app, _) = attempt::target(&spec, target)?;
+        let egress = &spec.targets[target].egress;
+        let policy = Arc::new(Policy::new(&app, egress, self.policy.at_most()));
         let context = cancel
-            .run_until_cancelled(self.browsers.open(spec.viewport, OPEN))
+            .run_until_cancelled(self.browsers.open(spec.viewport, &policy, OPEN))
             .await;
         let context = context.ok_or_else(cancelled)??;
         let (worker, pipes) = match worker::start(&self.supervisor, &self.worker) {
@@ -108,7 +112,8 @@ impl Runner for Live {
             brains: Arc::clone(&self.brains),
             recordings: Arc::clone(&self.recordings),
             cache: assignment.lease.cache.unwrap_or_default(),
-            policy_digest: self.policy_digest(),
+            denials: context.denials(),
+            policy_digest: self.digest(policy.kind()),
             progress: assignment.news,
             cancel,
         };
@@ -157,6 +162,12 @@ impl Live {
             );
             Err(Problem::new(ErrorCode::CoordinatorUnavailable, message))
         })
+    }
+
+    /// Digest of the policy that pages are under.
+    fn digest(&self, egress: EgressPolicy) -> String {
+        let egress = if self.egress { egress.as_str() } else { "none" };
+        canonical::digest(&serde_json::json!({ "schema": 1, "egress": egress }))
     }
 
     /// The declared secrets, where this node finds them.

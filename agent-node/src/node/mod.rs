@@ -33,6 +33,7 @@ use muster_proto::outcome::Problem;
 use muster_proto::v1;
 use muster_providers::browser::{BrowserProvider, FixedBrowser, LocalBrowsers, LocalSettings};
 use muster_providers::child::Supervisor;
+use muster_suite::config::EgressPolicy;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -94,6 +95,17 @@ pub async fn run_with(
             })?)
         }
     };
+    let at_most = config.policy.at_most();
+    if at_most != EgressPolicy::Open && !provider.limits().egress {
+        let message = format!(
+            "node.toml demands the egress policy `{}`, and a browser at a DevTools address can't be held to it; let the node start its browsers",
+            at_most.as_str()
+        );
+        return Err(NodeError::Setup(Problem::new(
+            ErrorCode::InvalidConfig,
+            message,
+        )));
+    }
     let egress = Egress::new(config.denied_ports, EgressLimits::default());
     if let Endpoint::Tcp { address, .. } = &config.coordinator {
         egress.deny_here(*address);

@@ -1,18 +1,44 @@
 //! The egress proxy between a raw client and raw servers.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use muster_agent_node::node::egress::{Egress, EgressLimits, EgressProxy};
+use muster_agent_node::node::egress::{Egress, EgressLimits, EgressProxy, Policy};
+use muster_suite::config::{self, EgressPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
+use url::Url;
 
 use crate::soon;
 
 async fn open(denied: &[u16]) -> EgressProxy {
+    under("http://127.0.0.1:1/", EgressPolicy::Open, denied).await
+}
+
+/// The proxy of a context whose app is there.
+async fn under(app: &str, policy: EgressPolicy, denied: &[u16]) -> EgressProxy {
+    let policy = narrowed(app, policy);
     let egress = Egress::new(denied.iter().copied(), EgressLimits::default());
-    egress.open().await.unwrap()
+    egress.open(policy).await.unwrap()
+}
+
+fn narrowed(app: &str, policy: EgressPolicy) -> Arc<Policy> {
+    let target = config::Egress {
+        policy,
+        allow: Vec::new(),
+    };
+    Arc::new(Policy::new(
+        &Url::parse(app).unwrap(),
+        &target,
+        EgressPolicy::Open,
+    ))
+}
+
+/// An app on this machine, and everything open.
+fn local() -> Arc<Policy> {
+    narrowed("http://127.0.0.1:1/", EgressPolicy::Open)
 }
 
 async fn dial(proxy: &EgressProxy) -> TcpStream {
@@ -223,7 +249,10 @@ async fn musters_own_ports_are_out_of_reach_by_any_name() {
     let secret = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let port = secret.local_addr().unwrap().port();
     let egress = Egress::new([port], EgressLimits::default());
-    let (proxy, other) = (egress.open().await.unwrap(), egress.open().await.unwrap());
+    let (proxy, other) = (
+        egress.open(local()).await.unwrap(),
+        egress.open(local()).await.unwrap(),
+    );
     let (own, others) = (proxy.address().port(), other.address().port());
     for to in [
         format!("127.0.0.1:{port}"),
@@ -316,7 +345,7 @@ async fn a_server_that_never_accepts_does_not_hold_a_tunnel_for_long() {
         connect: Duration::from_millis(50),
         ..EgressLimits::default()
     };
-    let proxy = Egress::new([], limits).open().await.unwrap();
+    let proxy = Egress::new([], limits).open(local()).await.unwrap();
     let (head, _) = connect(&proxy, &address.to_string()).await;
     assert!(head.starts_with("HTTP/1.1 504"), "{head}");
     proxy.close().await;
@@ -359,7 +388,7 @@ async fn connections_are_bounded_and_the_rest_waits() {
         connections: 1,
         ..EgressLimits::default()
     };
-    let proxy = Egress::new([], limits).open().await.unwrap();
+    let proxy = Egress::new([], limits).open(local()).await.unwrap();
     let (_, mut first) = connect(&proxy, &address.to_string()).await;
     echoes(&mut first, "first").await;
 
@@ -410,5 +439,63 @@ async fn what_is_not_for_a_proxy_is_refused_in_words() {
         .await
         .unwrap();
     assert_eq!(rest(&mut client).await, "");
+    proxy.close().await;
+}
+
+/// A name that comes to point at this machine, asked for by the page of an app that is elsewhere.
+#[tokio::test]
+async fn a_name_that_resolves_into_this_machine_is_refused_under_every_policy() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let proxy = under("http://192.0.2.1/", EgressPolicy::Open, &[]).await;
+    let (head, mut client) = connect(&proxy, &format!("localhost:{port}")).await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let mut said = String::new();
+    while !said.ends_with('\n') {
+        said.push(char::from(
+            soon("the reason", client.read_u8()).await.unwrap(),
+        ));
+    }
+    assert!(said.contains("the app does not live there"), "{said}");
+    let (head, _) = connect(&proxy, "169.254.169.254:80").await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let denials = proxy.denials().all();
+    let told: Vec<_> = denials
+        .iter()
+        .map(|denial| (denial.guard.as_str(), denial.server.clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("egress.address", format!("localhost:{port}")),
+            ("egress.address", "169.254.169.254:80".to_owned()),
+        ]
+    );
+    proxy.close().await;
+}
+
+/// One connection to the proxy, kept open: what passed before opens no door for what follows.
+#[tokio::test]
+async fn each_request_of_a_connection_is_checked_anew() {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let (app, _served) = server(move |mut client| async move {
+        client.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
+    let other = TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let other = other.local_addr().unwrap();
+    let proxy = under(&format!("http://{app}/"), EgressPolicy::List, &[]).await;
+    let mut client = dial(&proxy).await;
+    let ask = |to: SocketAddr| format!("GET http://{to}/ HTTP/1.1\r\nHost: {to}\r\n\r\n");
+    client.write_all(ask(app).as_bytes()).await.unwrap();
+    let answered = head(&mut client).await;
+    assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
+    let mut body = [0; 2];
+    client.read_exact(&mut body).await.unwrap();
+    client.write_all(ask(other).as_bytes()).await.unwrap();
+    assert_eq!(rest(&mut client).await, "");
+    let denial = proxy.denials().all().pop().unwrap();
+    assert_eq!(denial.server, other.to_string());
+    assert!(denial.why.contains("policy `list`"), "{}", denial.why);
     proxy.close().await;
 }

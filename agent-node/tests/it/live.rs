@@ -21,7 +21,9 @@ use muster_providers::child::{CommandLine, Supervisor};
 use muster_providers::model::ModelClient;
 use muster_suite::bundle::{self, Bundle, ModuleEntry};
 use muster_suite::config::node::NodePolicy;
-use muster_suite::config::{Agent, Budgets, Model, RunSpec, SPEC_SCHEMA, SecretSource, Timeouts};
+use muster_suite::config::{
+    Agent, Budgets, Egress, Model, RunSpec, SPEC_SCHEMA, SecretSource, TargetSpec, Timeouts,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -104,7 +106,14 @@ impl Story {
         let spec = RunSpec {
             schema: SPEC_SCHEMA,
             project: "project".to_owned(),
-            targets: BTreeMap::new(),
+            targets: BTreeMap::from([(
+                "web".to_owned(),
+                TargetSpec {
+                    app_url: "http://127.0.0.1:1/".to_owned(),
+                    app_identity: "app".to_owned(),
+                    egress: Egress::default(),
+                },
+            )]),
             agents: BTreeMap::new(),
             timeouts: Timeouts::default(),
             secrets: BTreeMap::from([
@@ -155,6 +164,7 @@ impl Story {
             unit: Some(v1::Unit {
                 unit_id: unit.to_owned(),
                 timeout_ms: 30_000,
+                target: "web".to_owned(),
                 ..v1::Unit::default()
             }),
             bundle_digest: self.bundle.clone(),

@@ -41,7 +41,7 @@ impl Stage {
         let app = Url::parse("http://shop.test/").unwrap();
         let page = Arc::new(FakePage::new(Vec::new()));
         Self {
-            harness: AttemptHarness::new(page, app, vault, declared),
+            harness: AttemptHarness::new(page, app, vault, declared, Arc::default()),
             scope: Scope::phase(&CancellationToken::new(), Duration::from_secs(60)),
             supervisor,
         }

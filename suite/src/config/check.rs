@@ -8,7 +8,7 @@ use muster_proto::code::ErrorCode;
 use url::{Host, Url};
 
 use super::parse::{ConfigError, Source};
-use super::{Agent, App, AppCommand, Browser, Config, Model, SecretSource};
+use super::{Agent, App, AppCommand, Browser, Config, Egress, Model, SecretSource};
 use crate::glob::Globs;
 
 /// Most retries of a failed test.
@@ -34,6 +34,7 @@ pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
     for (target, settings) in &config.targets {
         name(source, &["targets", target], "target", target)?;
         app(source, target, &settings.app)?;
+        egress(source, target, &settings.egress)?;
     }
     for (agent_name, settings) in &config.agents {
         name(source, &["agents", agent_name], "agent", agent_name)?;
@@ -194,6 +195,24 @@ fn app(source: &Source<'_>, target: &str, app: &App) -> Checked {
     app.command
         .as_ref()
         .map_or(Ok(()), |command| app_command(source, target, command))
+}
+
+fn egress(source: &Source<'_>, target: &str, egress: &Egress) -> Checked {
+    let at = ["targets", target, "egress", "allow"];
+    for rule in &egress.allow {
+        let host = rule.strip_prefix("*.").unwrap_or(rule);
+        let address = Url::parse(&format!("http://{host}/"));
+        let fits = address.is_ok_and(|url| {
+            url.path() == "/" && url.query().is_none() && url.username().is_empty()
+        });
+        if !fits || host.contains(['/', '@', '?', '#', '*']) {
+            return Err(source.error(
+                &at,
+                format!("`{rule}` is no host; write `api.example.com`, `api.example.com:8443` or `*.example.com`"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn app_command(source: &Source<'_>, target: &str, command: &AppCommand) -> Checked {

@@ -60,3 +60,13 @@ pub enum NodePolicy {
     /// This machine's file's.
     Own(NodeFile),
 }
+
+impl NodePolicy {
+    /// The widest egress policy that this machine serves.
+    pub fn at_most(&self) -> EgressPolicy {
+        match self {
+            NodePolicy::Project => EgressPolicy::Open,
+            NodePolicy::Own(file) => file.egress.at_most,
+        }
+    }
+}

@@ -94,9 +94,13 @@ impl Page for ChromiumPage {
 
     async fn snapshot(&self, deadline: Duration) -> Result<Snapshot, EngineError> {
         let deadline = Deadline::after(deadline);
+        let rules = json!({
+            "hidden": Guard::ObserveHidden.holds(),
+            "bound": Guard::ObserveBound.holds(),
+        });
         let snapshot: Snapshot = self
             .tab()
-            .ask("snapshot", json!([]), deadline, "looking at the page")
+            .ask("snapshot", json!([rules]), deadline, "looking at the page")
             .await?;
         self.ids.remember(snapshot.nodes.iter());
         Ok(snapshot)

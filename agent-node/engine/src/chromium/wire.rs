@@ -16,6 +16,7 @@ use chromiumoxide::Connection;
 use chromiumoxide::error::CdpError;
 use chromiumoxide::types::{CallId, Message, Method, MethodId, Response};
 use futures::StreamExt;
+use muster_proto::guard::Guard;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -28,6 +29,9 @@ use tracing::subscriber::NoSubscriber;
 const INBOX: usize = 64;
 /// Unanswered calls above which those whose caller left are forgotten.
 const SWEEP: usize = 256;
+
+/// Messages that are no DevTools messages, after which the peer is taken for none of ours.
+const MAX_MALFORMED: u32 = 64;
 
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +113,7 @@ impl Wire {
             outgoing,
             listeners: Arc::clone(&listeners),
             pending: HashMap::new(),
+            malformed: 0,
         };
         let task = tokio::spawn(
             async move {
@@ -221,6 +226,7 @@ struct Exchange {
     outgoing: mpsc::Receiver<Outgoing>,
     listeners: Listeners,
     pending: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>>,
+    malformed: u32,
 }
 
 impl Exchange {
@@ -231,8 +237,13 @@ impl Exchange {
                 message = self.connection.next() => match message {
                     Some(Ok(Message::Response(response))) => self.answer(response),
                     Some(Ok(Message::Event(event))) => self.tell(&event),
-                    // One message that is no DevTools message says nothing about the socket.
-                    Some(Err(CdpError::InvalidMessage(..))) => {}
+                    // One message that is no DevTools message says nothing about the socket; many do.
+                    Some(Err(CdpError::InvalidMessage(..))) => {
+                        self.malformed = self.malformed.saturating_add(1);
+                        if Guard::PeerBound.holds() && self.malformed > MAX_MALFORMED {
+                            return format!("it sent {} messages that are no DevTools messages", self.malformed);
+                        }
+                    }
                     Some(Err(error)) => return error.to_string(),
                     None => return "the browser closed the connection".into(),
                 },

@@ -2,7 +2,7 @@
 // is free, so that ids go on counting across documents.
 
 const calls = {
-  snapshot: () => snapshot(),
+  snapshot: ([rules]) => snapshot(rules),
   find: ([locator, attribute]) => find(locator, attribute),
   where: () => ({ url: location.href, title: document.title }),
   ready: ([id, need, budget]) => ready(id, need, budget),

@@ -27,7 +27,7 @@ function count() {
   forget();
   const held = masked.filter(({ element }) => attached(element) && styleOf(element).filter === PAINT.filter);
   const fields = new Set(held.map(({ element }) => idOf(element)));
-  const told = snapshot().nodes.filter((node) => node.states.secure);
+  const told = snapshot({ hidden: true, bound: true }).nodes.filter((node) => node.states.secure);
   const bare = told.filter((node) => !fields.has(node.id)).length;
   return { masked: held.length, secure: secureFields().length, bare };
 }

@@ -16,7 +16,11 @@ const FLAT = new Set((
   "button checkbox image menuitemcheckbox menuitemradio meter option progressbar radio separator slider switch tab"
 ).split(" "));
 
-function snapshot() {
+// Which rules are in force; all of them, but where an attack shows what one is good for.
+let inForce;
+
+function snapshot(rules) {
+  inForce = rules;
   const top = { children: [], text: "", pours: false, flat: false };
   if (document.documentElement) visit(document.documentElement, top);
   const nodes = [];
@@ -25,8 +29,9 @@ function snapshot() {
 }
 
 function visit(element, into) {
-  if (skipped(element) || !rendered(element) || belowHidden(element)) return;
-  const shown = styleOf(element).visibility === "visible";
+  if (skipped(element)) return;
+  if (inForce.hidden && (!rendered(element) || belowHidden(element))) return;
+  const shown = !inForce.hidden || styleOf(element).visibility === "visible";
   const role = shown ? roleOf(element) : "";
   const told = shown && worthTelling(element, role, into);
   if (told) {
@@ -119,7 +124,7 @@ function namesAnother(element) {
 // Writes the tree as a list; true = the caps cut it.
 function flatten(entries, depth, nodes, size) {
   for (const entry of entries) {
-    if (nodes.length >= MAX_NODES || size.bytes > MAX_BYTES) return true;
+    if (inForce.bound && (nodes.length >= MAX_NODES || size.bytes > MAX_BYTES)) return true;
     // An empty box that nobody can see or name is no part of the screen.
     const node = tell(entry.element, entry.role);
     const text = entry.text && entry.text !== node.name ? cap(entry.text, TEXT_LENGTH) : "";

@@ -347,6 +347,7 @@ impl Story {
                 ("token".to_owned(), Secret::new("tok-tok-tok")),
             ]))
             .into(),
+            denials: Arc::default(),
             policy_digest: "policy".to_owned(),
             progress,
             cancel: self.cancel.clone(),

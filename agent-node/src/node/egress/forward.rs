@@ -23,7 +23,9 @@ use tokio_util::task::TaskTracker;
 
 use super::denied::DeniedPorts;
 use super::headers;
+use super::policy::Policy;
 use super::reach::{self, Unreached};
+use crate::harness::Denials;
 
 /// How long a client may take for the head of a request, idle time before it included.
 const HEAD: Duration = Duration::from_secs(60);
@@ -34,6 +36,8 @@ const HEADERS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) denied: DeniedPorts,
+    pub(super) policy: Arc<Policy>,
+    pub(super) denials: Arc<Denials>,
     pub(super) connect: Duration,
     pub(super) stop: CancellationToken,
     pub(super) tasks: TaskTracker,
@@ -90,7 +94,7 @@ async fn answer(
         Some(port) => format!("{}:{port}", authority.host()),
         None => authority.host().to_owned(),
     };
-    let upstream = reach::connect(&host, port, &door.denied, door.connect).await;
+    let upstream = reach::connect(&host, port, &door).await;
     let upstream =
         upstream.inspect_err(|error| tracing::info!(%error, "a request went nowhere"))?;
     forward(request, &host_header, upstream, &door, place).await
@@ -147,7 +151,7 @@ async fn tunnel(mut request: Request<Incoming>, door: &Door, place: Place) -> Re
     else {
         return says(StatusCode::BAD_REQUEST, "CONNECT wants host:port");
     };
-    match reach::connect(&host, port, &door.denied, door.connect).await {
+    match reach::connect(&host, port, door).await {
         Ok(upstream) => {
             let client = hyper::upgrade::on(&mut request);
             door.relay(client, Either::Right(upstream), place);

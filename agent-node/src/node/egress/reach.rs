@@ -4,16 +4,18 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::StatusCode;
+use muster_proto::guard::Guard;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
-use super::denied::DeniedPorts;
+use super::forward::Door;
+use super::policy::Denied;
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreached {
-    #[error("{0} is a port of Muster itself; no page may reach it")]
-    Denied(String),
+    #[error("{server} is not reached: {}", why.why)]
+    Denied { server: String, why: Denied },
     #[error("the name of {server} does not resolve: {reason}")]
     Unresolved { server: String, reason: String },
     #[error("{server} can't be reached: {reason}")]
@@ -29,7 +31,7 @@ impl Unreached {
     /// What a CONNECT is answered.
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Unreached::Denied(_) => StatusCode::FORBIDDEN,
+            Unreached::Denied { .. } => StatusCode::FORBIDDEN,
             Unreached::Unresolved { .. } | Unreached::Refused { .. } => StatusCode::BAD_GATEWAY,
             Unreached::TooSlow { .. } => StatusCode::GATEWAY_TIMEOUT,
         }
@@ -37,13 +39,17 @@ impl Unreached {
 }
 
 /// A connection to `host` (a name or an address, IPv6 without brackets).
-pub(super) async fn connect(
-    host: &str,
-    port: u16,
-    denied: &DeniedPorts,
-    within: Duration,
-) -> Result<TcpStream, Unreached> {
+pub(super) async fn connect(host: &str, port: u16, door: &Door) -> Result<TcpStream, Unreached> {
+    let within = door.connect;
     let server = format!("{host}:{port}");
+    let refuse = |why: Denied| {
+        door.denials.note(&server, why.guard, &why.why);
+        Unreached::Denied {
+            server: server.clone(),
+            why,
+        }
+    };
+    door.policy.host(host, port).map_err(refuse)?;
     let end = Instant::now() + within;
     let too_slow = || Unreached::TooSlow {
         server: server.clone(),
@@ -61,9 +67,27 @@ pub(super) async fn connect(
     if found.is_empty() {
         return Err(unresolved("it has no address".to_owned()));
     }
-    let allowed: Vec<SocketAddr> = found.into_iter().filter(|a| !denied.denies(*a)).collect();
-
-    let mut last = Unreached::Denied(server.clone());
+    // What is checked here is what is connected to: the name is not asked again.
+    let mut allowed = Vec::new();
+    let mut refused = None;
+    for address in found {
+        let own = door.denied.denies(address) && Guard::EgressAddress.holds();
+        let checked = match own {
+            true => Err(Denied {
+                guard: Guard::EgressAddress,
+                why: "it is a port of Muster itself; no page may reach it".to_owned(),
+            }),
+            false => door.policy.address(host, port, address.ip()),
+        };
+        match checked {
+            Ok(()) => allowed.push(address),
+            Err(why) => refused = Some(why),
+        }
+    }
+    let mut last = match (allowed.is_empty(), refused) {
+        (true, Some(why)) => return Err(refuse(why)),
+        _ => too_slow(),
+    };
     for (tried, address) in allowed.iter().enumerate() {
         // An address that swallows packets must not use up the time of those after it.
         let left = end.saturating_duration_since(Instant::now());

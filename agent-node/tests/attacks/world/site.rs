@@ -1,0 +1,87 @@
+//! A hostile web server on loopback.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// Serves HTML by path, and keeps which paths were asked for.
+pub(crate) struct Site {
+    /// E.g. `http://127.0.0.1:4000`.
+    pub(crate) origin: String,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct State {
+    pages: HashMap<String, String>,
+    asked: Vec<String>,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::<Mutex<State>>::default();
+        let served = Arc::clone(&state);
+        let task = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(answer(socket, Arc::clone(&served)));
+            }
+        });
+        Self {
+            origin,
+            state,
+            task,
+        }
+    }
+
+    /// Serves a page; yields its address.
+    pub(crate) fn serve(&self, path: &str, html: impl Into<String>) -> String {
+        let mut state = self.state.lock().unwrap();
+        state.pages.insert(path.to_owned(), html.into());
+        format!("{}{path}", self.origin)
+    }
+
+    /// Whether this path was asked for, with or without a query.
+    pub(crate) fn asked(&self, path: &str) -> bool {
+        let state = self.state.lock().unwrap();
+        state.asked.iter().any(|asked| asked == path)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn answer(socket: TcpStream, state: Arc<Mutex<State>>) {
+    let mut socket = BufReader::new(socket);
+    let mut request = String::new();
+    while !request.ends_with("\r\n\r\n") {
+        if socket.read_line(&mut request).await.unwrap_or(0) == 0 {
+            return;
+        }
+    }
+    let target = request.split(' ').nth(1).unwrap_or("/");
+    let path = target.split('?').next().unwrap_or("/").to_owned();
+    let page = {
+        let mut state = state.lock().unwrap();
+        state.asked.push(path.clone());
+        state.pages.get(&path).cloned()
+    };
+    let (status, body) = match page {
+        Some(page) => ("200 OK", page),
+        None => ("404 Not Found", String::new()),
+    };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    // The browser may have gone away.
+    let _ = socket.write_all(answer.as_bytes()).await;
+}
