@@ -239,6 +239,12 @@ pub struct NodeArgs {
     /// A browser that already runs: its DevTools address
     #[arg(long, value_name = "URL", conflicts_with = "browser")]
     pub cdp_url: Option<String>,
+    /// What this machine lends to runs: its secrets' sources, and more; see docs/fleet.md
+    #[arg(long = "config", id = "node_config", value_name = "NODE.TOML")]
+    pub config: Option<PathBuf>,
+    /// Let every project name its own sources: for machines of the same owner
+    #[arg(long, conflicts_with = "node_config")]
+    pub trust_project: bool,
     /// How long running tests may go on after the first signal, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub grace_ms: u64,

@@ -83,8 +83,9 @@ impl Fleet {
                     browser: browser_source(&project.config.browser),
                     brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
                     env: env.vars.clone(),
-                    denied_ports: Vec::new(),
                     policy: NodePolicy::Project,
+                    folder: project.dir.clone(),
+                    denied_ports: Vec::new(),
                     grace: GRACE,
                 };
                 tokio::spawn(node::run(config, stop_nodes.clone()))

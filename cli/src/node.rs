@@ -8,7 +8,7 @@ use std::time::Duration;
 use muster_agent_node::executor::ConfiguredBrains;
 use muster_agent_node::node::{self, BrowserSource, NodeConfig, NodeError};
 use muster_proto::code::ErrorCode;
-use muster_suite::config::node::NodePolicy;
+use muster_suite::config::node::{NodeFile, NodePolicy};
 
 use crate::args::NodeArgs;
 use crate::endpoint::{Endpoint, read_token};
@@ -23,6 +23,7 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
             format!("signals can't be caught: {error}"),
         )
     })?;
+    let (policy, folder) = policy(&args, env)?;
     let slots = args.slots.unwrap_or_else(fleet::default_slots);
     let name = args.name.clone().unwrap_or_else(host_name);
     let coordinator = match Endpoint::parse(&args.coordinator)? {
@@ -46,8 +47,9 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
         },
         brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
         env: env.vars.clone(),
+        policy,
+        folder,
         denied_ports,
-        policy: NodePolicy::Project,
         grace: Duration::from_millis(args.grace_ms),
     };
     node::run(config, stop).await.map_err(|error| match error {
@@ -55,6 +57,29 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
         NodeError::Refused { ref problem, .. } => Failure::new(problem.code, error.to_string()),
     })?;
     Ok(0)
+}
+
+/// Whose word counts, and the folder that relative files of secrets are in.
+fn policy(args: &NodeArgs, env: &Env) -> Result<(NodePolicy, PathBuf), Failure> {
+    let Some(path) = &args.config else {
+        let policy = if args.trust_project {
+            NodePolicy::Project
+        } else {
+            NodePolicy::Own(NodeFile::default())
+        };
+        return Ok((policy, env.cwd.clone()));
+    };
+    let path = env.cwd.join(path);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Failure::new(
+            ErrorCode::ConfigNotFound,
+            format!("{} can't be read: {error}", path.display()),
+        )
+    })?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = NodeFile::parse(&text, &name).map_err(muster_proto::outcome::Problem::from)?;
+    let folder = path.parent().unwrap_or(&env.cwd).to_path_buf();
+    Ok((NodePolicy::Own(file), folder))
 }
 
 fn tcp(address: &str, args: &NodeArgs) -> Result<node::Endpoint, Failure> {

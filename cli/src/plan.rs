@@ -129,14 +129,22 @@ fn selection(args: &SelectArgs, env: &Env) -> Result<Selection, Problem> {
 }
 
 /// Current values of declared secrets on this machine, so that no file that holds one is packed.
+/// Commands are not run for it.
 fn secrets(project: &Project, env: &Env) -> Vec<(String, Secret)> {
     let values: BTreeMap<_, _> = project
         .config
         .secrets
         .iter()
         .filter_map(|(name, source)| {
-            let value = env.vars.get(source.env.as_deref()?)?;
-            Some((name.clone(), Secret::new(value.as_str())))
+            let value = match (&source.env, &source.file) {
+                (Some(variable), _) => env.vars.get(variable)?.clone(),
+                (None, Some(file)) => std::fs::read_to_string(project.dir.join(file)).ok()?,
+                (None, None) => return None,
+            };
+            Some((
+                name.clone(),
+                Secret::new(value.trim_end_matches(['\r', '\n'])),
+            ))
         })
         .collect();
     values.into_iter().collect()

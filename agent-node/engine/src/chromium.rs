@@ -6,6 +6,7 @@
 mod deadline;
 mod keys;
 mod page;
+mod picture;
 mod script;
 mod tab;
 mod touch;

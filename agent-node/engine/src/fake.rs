@@ -257,7 +257,7 @@ impl State {
         match gesture {
             Gesture::Fill(_) if !node.editable => return refuse(node, "not editable"),
             Gesture::Fill(Input::Plain(text)) => node.value = Some(text.clone()),
-            Gesture::Fill(Input::Secret(secret)) => node.value = Some(secret.expose().into()),
+            Gesture::Fill(Input::Secret(secret, _)) => node.value = Some(secret.expose().into()),
             Gesture::SetChecked(on) if node.states.checked.is_some() => {
                 node.states.checked = Some(*on)
             }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_proto::guard::Guard;
 use muster_proto::secret::Secret;
 use muster_suite::locator::Locator;
 use muster_suite::op::OptionChoice;
+use serde::Serialize;
 
 use crate::snapshot::{Found, NodeId, Snapshot};
 
@@ -34,8 +36,20 @@ pub enum Travel {
 pub enum Input {
     /// As it stands.
     Plain(String),
-    /// A secret.
-    Secret(Secret),
+    /// A secret, and what its field must still be when it is typed.
+    Secret(Secret, Sink),
+}
+
+/// What a field must be at the moment when a secret is typed into it; checked in the page, in the
+/// same breath as the typing. The default demands nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sink {
+    /// Origins of which its own document must have one; none = any.
+    pub origins: Option<Vec<String>>,
+    /// It must be a secure field.
+    pub secure: bool,
+    /// A person must be able to see it.
+    pub seen: bool,
 }
 
 /// What is done to one element. Trusted input, after the element is attached, visible, stable,
@@ -78,6 +92,16 @@ pub enum EngineError {
         what: String,
         /// Hidden, disabled, moving, covered by what.
         why: String,
+    },
+    /// The element is not what was authorized any more; nothing was done.
+    #[error("{what} is not what was authorized: {why}")]
+    Unfit {
+        /// Role and name.
+        what: String,
+        /// What it is now.
+        why: String,
+        /// The rule.
+        guard: Guard,
     },
     /// The gesture began and its end is unknown: it is never repeated.
     #[error("{what} may have been done: {why}")]
@@ -145,7 +169,8 @@ pub trait Page: Send + Sync {
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
-    /// The viewport as PNG.
+    /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field
+    /// blackened; refused as [`EngineError::Unfit`] where that can't be proved.
     async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError>;
     /// Messages of dialogs (alert, confirm, prompt) since the last call. Alerts are accepted, the
     /// rest dismissed, at once.

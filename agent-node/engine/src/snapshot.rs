@@ -69,6 +69,13 @@ pub struct Node {
     pub clickable: bool,
     /// Some of it is inside the viewport.
     pub in_viewport: bool,
+    /// Of a field that takes text: the origin of its own document; none = the top document's.
+    pub frame_origin: Option<String>,
+    /// Of a field that takes text: why a person would not see it; none = they would.
+    pub concealed: Option<String>,
+    /// Of a field that takes text: what it asks for, by its `autocomplete`, e.g.
+    /// `current-password`; none = it doesn't say.
+    pub purpose: Option<String>,
     /// Left, top, width, height in CSS px of the top viewport.
     pub rect: (f64, f64, f64, f64),
 }

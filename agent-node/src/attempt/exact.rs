@@ -5,7 +5,9 @@ use std::time::Duration;
 use muster_engine::page::Input;
 use muster_engine::{EngineError, Found, Gesture, Travel};
 use muster_proto::code::ErrorCode;
+use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
+use muster_proto::step::EventKind;
 use muster_suite::locator::{Locator, TextMatch};
 use muster_suite::op::{self, BrowserMatcher, FillValue, LocatorMatcher, Read};
 use serde_json::{Value, json};
@@ -79,7 +81,7 @@ impl Exact<'_> {
         gesture: &op::Gesture,
         limit: Duration,
     ) -> Result<(), Problem> {
-        let gesture = self.resolve_gesture(gesture)?;
+        let gesture = self.resolve_gesture(gesture).await?;
         let ends = Instant::now() + limit;
         loop {
             let blocked = match self.one(locator, ends).await? {
@@ -93,6 +95,11 @@ impl Exact<'_> {
                         Ok(()) => return Ok(()),
                         Err(PageError::Engine(error @ EngineError::NodeStale { .. })) => {
                             Problem::new(ErrorCode::LocatorNotFound, error.to_string())
+                        }
+                        Err(PageError::Engine(error @ EngineError::Unfit { guard, .. })) => {
+                            let why = error.to_string();
+                            self.harness.note(EventKind::Denied, guard.as_str(), &why);
+                            return Err(Problem::new(ErrorCode::PolicyDenied, why));
                         }
                         Err(error) => return Err(error.problem()),
                     }
@@ -274,19 +281,10 @@ impl Exact<'_> {
                 )
             })?,
         };
-        match url.scheme() {
-            "http" | "https" => Ok(url),
-            "about" if url.as_str() == "about:blank" => Ok(url),
-            scheme => Err(Problem::new(
-                ErrorCode::PolicyDenied,
-                format!(
-                    "going to a {scheme}: address is refused; only http, https and about:blank are allowed"
-                ),
-            )),
-        }
+        self.harness.may_go(url)
     }
 
-    fn resolve_gesture(&self, gesture: &op::Gesture) -> Result<Gesture, Problem> {
+    async fn resolve_gesture(&self, gesture: &op::Gesture) -> Result<Gesture, Problem> {
         Ok(match gesture {
             op::Gesture::Tap {} => Gesture::Tap,
             op::Gesture::Fill {
@@ -294,7 +292,12 @@ impl Exact<'_> {
             } => Gesture::Fill(Input::Plain(text.clone())),
             op::Gesture::Fill {
                 value: FillValue::Secret { name },
-            } => Gesture::Fill(Input::Secret(self.harness.secret(name)?)),
+            } => {
+                let secret = self.harness.secret(self.scope, name).await?;
+                self.harness
+                    .note(EventKind::Allowed, Guard::SecretFill.as_str(), name);
+                Gesture::Fill(Input::Secret(secret, self.harness.exact_sink(name)))
+            }
             op::Gesture::Clear {} => Gesture::Fill(Input::Plain(String::new())),
             op::Gesture::Press { key } => Gesture::Press(key.clone()),
             op::Gesture::Check {} => Gesture::SetChecked(true),

@@ -34,7 +34,6 @@ use muster_proto::code::ErrorCode;
 use muster_proto::id::{NodeId, RunId};
 use muster_proto::outcome::{Problem, Status};
 use muster_proto::recording::{MAX_BYTES, Provenance, Recording};
-use muster_proto::secret::Secret;
 use muster_proto::step::{AttemptRecord, SCHEMA, Usage};
 use muster_proto::v1;
 use muster_providers::model::ModelClient;
@@ -55,7 +54,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Denials, Purse, Redactor, Scope, text};
+use crate::harness::{AttemptHarness, Denials, Purse, Redactor, Scope, Vault, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -82,8 +81,8 @@ pub struct AttemptInput {
     pub recordings: Arc<dyn ReplayStore>,
     /// How the cache takes part.
     pub cache: v1::CacheGrant,
-    /// Values of declared secrets, by name; a name without a value is missing on this node.
-    pub secrets: Arc<BTreeMap<String, Secret>>,
+    /// Declared secrets, as this node finds them.
+    pub secrets: Vault,
     /// What the page is denied on its way out, as it happens.
     pub denials: Arc<Denials>,
     /// Its share of what the run may spend.

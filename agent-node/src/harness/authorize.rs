@@ -27,6 +27,8 @@ pub struct Denied {
     pub code: ErrorCode,
     /// What, which, what next.
     pub message: String,
+    /// The rule that it breaks; none where it just can't work.
+    pub guard: Option<Guard>,
 }
 
 /// Roles of fields that may take a secret.
@@ -42,7 +44,7 @@ pub fn authorize(
     let target = match action.target() {
         Some(id) => match on.node(*id) {
             None if Guard::TargetStale.holds() => return Err(gone(*id, was(*id))),
-            node => node,
+            field => field,
         },
         None => None,
     };
@@ -55,11 +57,9 @@ pub fn authorize(
         (Action::Navigate { path }, _) => {
             location::on_site(path, &rules.app)
                 .map(|_| ())
-                .map_err(|why| {
-                    denied(
-                        ErrorCode::PolicyDenied,
-                        format!("navigation refused: {why}"),
-                    )
+                .map_err(|why| Denied {
+                    message: format!("navigation refused: {}", why.message),
+                    ..why
                 })
         }
         (
@@ -95,25 +95,28 @@ fn sink(value: &Typed, field: &Node, rules: &Rules) -> Result<(), Denied> {
             "text with open slots can't be typed; fill them first".to_owned(),
         )),
         Typed::Secret { name } => {
-            let refuse = |why: String| {
-                Err(denied(
-                    ErrorCode::PolicyDenied,
-                    format!("secret {name:?} refused: {why}"),
-                ))
+            let refuse = |guard: Guard, why: String| {
+                Err(refused(guard, format!("secret {name:?} refused: {why}")))
             };
-            let Some(password) = rules.secrets.get(name) else {
-                return refuse("this step does not declare it; pass it in params".to_owned());
-            };
-            if let Some(why) = blocked {
-                return refuse(format!("{field_name} {why}"));
+            let declared = rules.secrets.get(name);
+            if Guard::SecretFill.holds() && declared.is_none() {
+                return refuse(
+                    Guard::SecretFill,
+                    "this step does not declare it; pass it in params".to_owned(),
+                );
             }
-            if !SINKS.contains(&field.role.as_str()) {
-                return refuse(format!("{field_name} is no text field"));
+            if let Some(why) = blocked.filter(|_| Guard::SecretFill.holds()) {
+                return refuse(Guard::SecretFill, format!("{field_name} {why}"));
             }
-            if *password && !field.states.secure {
-                return refuse(format!(
-                    "it is a password and {field_name} is no password field"
-                ));
+            if Guard::SecretFill.holds() && !SINKS.contains(&field.role.as_str()) {
+                return refuse(Guard::SecretFill, format!("{field_name} is no text field"));
+            }
+            let password = declared == Some(&true);
+            if Guard::SecretPurpose.holds() && password && !field.states.secure {
+                return refuse(
+                    Guard::SecretPurpose,
+                    format!("it is a password and {field_name} is no password field"),
+                );
             }
             Ok(())
         }
@@ -147,11 +150,26 @@ fn gone(id: NodeId, was: Option<String>) -> Denied {
         ),
         None => format!("{id} was never on the screen; use an id that is listed"),
     };
-    denied(ErrorCode::LocatorNotFound, message)
+    Denied {
+        guard: Some(Guard::TargetStale),
+        ..denied(ErrorCode::LocatorNotFound, message)
+    }
 }
 
 fn denied(code: ErrorCode, message: String) -> Denied {
-    Denied { code, message }
+    Denied {
+        code,
+        message,
+        guard: None,
+    }
+}
+
+/// A broken rule.
+pub(super) fn refused(guard: Guard, message: String) -> Denied {
+    Denied {
+        guard: Some(guard),
+        ..denied(ErrorCode::PolicyDenied, message)
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use muster_proto::guard::Guard;
 use url::Url;
 
+use super::Denied;
+use super::authorize::refused;
+
 /// The address without what changes between machines: the app's own origin, credentials, the
 /// order of its query, and a fragment that doesn't route (`#/…`, `#!/…` do).
 pub(super) fn cut(address: &str, app: &Url) -> String {
@@ -39,22 +42,42 @@ pub(super) fn cut(address: &str, app: &Url) -> String {
 }
 
 /// The absolute address of a path on the app's site, or why it is none.
-pub(super) fn on_site(path: &str, app: &Url) -> Result<Url, String> {
-    if Guard::NavigateScheme.holds() && !path.starts_with('/') {
-        return Err(format!(
-            "{path:?} is not a path on the app's site; it must start with /"
+pub(super) fn on_site(path: &str, app: &Url) -> Result<Url, Denied> {
+    let scheme = |why: String| Err(refused(Guard::NavigateScheme, format!("{path:?} {why}")));
+    let url = match app.join(path) {
+        Ok(url) => url,
+        Err(error) => return scheme(format!("is not a path: {error}")),
+    };
+    let web = web(&url);
+    if Guard::NavigateScheme.holds() && (!path.starts_with('/') || !web) {
+        return scheme("is not a path on the app's site; it must start with /".to_owned());
+    }
+    if Guard::NavigateSite.holds() && web && url.origin() != app.origin() {
+        return Err(refused(
+            Guard::NavigateSite,
+            format!("{path:?} leads away from the app's site"),
         ));
     }
-    match app.join(path) {
-        Ok(url)
-            if url.has_host() && Guard::NavigateSite.holds() && url.origin() != app.origin() =>
-        {
-            Err(format!("{path:?} leads away from the app's site"))
-        }
-        Ok(url) if url.has_host() || !Guard::NavigateScheme.holds() => Ok(url),
-        Ok(_) => Err(format!("{path:?} leads away from the app's site")),
-        Err(error) => Err(format!("{path:?} is not a path: {error}")),
+    Ok(url)
+}
+
+/// The absolute address that a test's own step may go to; a relative one resolves on the app's.
+pub(super) fn anywhere(url: Url) -> Result<Url, Denied> {
+    let blank = url.as_str() == "about:blank";
+    if Guard::NavigateScheme.holds() && !blank && !web(&url) {
+        return Err(refused(
+            Guard::NavigateScheme,
+            format!(
+                "going to a {}: address is refused; only http, https and about:blank are allowed",
+                url.scheme()
+            ),
+        ));
     }
+    Ok(url)
+}
+
+fn web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
 }
 
 #[cfg(test)]
@@ -93,6 +116,16 @@ mod tests {
             "//evil.test/",
             "/\\evil.test/",
             "javascript:alert(1)",
+            "JaVaScRiPt:alert(1)",
+            " javascript:alert(1)",
+            "java\nscript:alert(1)",
+            "%6aavascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "blob:http://127.0.0.1:4000/1",
+            "chrome://version",
+            "view-source:http://127.0.0.1:4000/",
+            "\t//evil.test/",
             "",
         ] {
             assert!(on_site(path, &app()).is_err(), "{path}");

@@ -13,6 +13,7 @@
 mod authorize;
 mod budget;
 mod denials;
+mod field;
 mod keys;
 mod location;
 mod observation;
@@ -24,6 +25,7 @@ mod step;
 #[cfg(test)]
 mod stories;
 pub mod text;
+mod vault;
 pub mod verdict;
 mod whole;
 
@@ -47,6 +49,7 @@ pub use observation::{Observation, SECURE};
 pub use purse::Purse;
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, StepModel, StepModels, Trace};
+pub use vault::{Ground, Vault};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 pub(crate) use whole::{ERROR_PAGE, LOOK};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use muster_engine::page::Input;
+use muster_engine::page::{Input, Sink};
 use muster_engine::{EngineError, Gesture, NodeId, Travel};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
@@ -28,7 +28,7 @@ use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
     AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError,
-    engine_problem, location, text,
+    engine_problem, field, location, text,
 };
 
 /// Longest time that one action of a goal may wait for its element.
@@ -189,6 +189,28 @@ impl<'a> StepHarness<'a> {
         StepError::Stop(self.attempt.redacted(problem))
     }
 
+    /// Writes down the rule that an action breaks, and refuses it.
+    fn denied(&self, denied: &Denied) -> StepError {
+        if let Some(guard) = denied.guard {
+            self.note(EventKind::Denied, guard.as_str(), &denied.message);
+        }
+        self.refused(denied.code, &denied.message)
+    }
+
+    /// Asks the rules of secrets' fields on the newest screen; yields what the page is to check.
+    fn sink(&self, name: &str, field: NodeId, on: &Observation) -> Result<Sink, StepError> {
+        let origins = self.attempt.origins(name);
+        if let Some(field) = on.node(field) {
+            field::takes(name, field, on, &origins).map_err(|denied| self.denied(&denied))?;
+        }
+        let password = self.grant.rules.secrets.get(name) == Some(&true);
+        Ok(Sink {
+            origins: Guard::SecretOrigin.holds().then_some(origins),
+            secure: password && Guard::SecretPurpose.holds(),
+            seen: Guard::SecretVisible.holds(),
+        })
+    }
+
     fn refused(&self, code: ErrorCode, message: &str) -> StepError {
         StepError::Refused {
             code,
@@ -241,7 +263,11 @@ impl<'a> StepHarness<'a> {
     }
 
     /// The action as the engine takes it; a secret's value is resolved only here.
-    fn resolve(&self, action: &Action<NodeId>) -> Result<Dispatch, StepError> {
+    async fn resolve(
+        &self,
+        action: &Action<NodeId>,
+        before: &Observation,
+    ) -> Result<Dispatch, StepError> {
         let on = |node: NodeId, gesture| Ok(Dispatch::On(node, gesture));
         match action {
             Action::Tap { target } => on(*target, Gesture::Tap),
@@ -262,11 +288,14 @@ impl<'a> StepHarness<'a> {
             Action::Type { target, value } => match value {
                 Typed::Literal { text } => on(*target, Gesture::Fill(Input::Plain(text.clone()))),
                 Typed::Secret { name } => {
-                    let secret = self
-                        .attempt
-                        .secret(name)
-                        .map_err(|why| self.refused(why.code, &why.message))?;
-                    on(*target, Gesture::Fill(Input::Secret(secret)))
+                    let sink = self.sink(name, *target, before)?;
+                    let resolved = self.attempt.secret(&self.scope, name).await;
+                    let secret = resolved.map_err(|why| match self.scope.ended() {
+                        Some(problem) => self.stop(problem),
+                        None => self.refused(why.code, &why.message),
+                    })?;
+                    self.note(EventKind::Allowed, Guard::SecretFill.as_str(), name);
+                    on(*target, Gesture::Fill(Input::Secret(secret, sink)))
                 }
                 Typed::Template { .. } => Err(self.refused(
                     ErrorCode::ActionFailed,
@@ -275,7 +304,7 @@ impl<'a> StepHarness<'a> {
             },
             Action::Navigate { path } => {
                 let url = location::on_site(path, self.attempt.app())
-                    .map_err(|why| self.refused(ErrorCode::PolicyDenied, &why))?;
+                    .map_err(|denied| self.denied(&denied))?;
                 Ok(Dispatch::Goto(url))
             }
             Action::Back {} => Ok(Dispatch::Back),
@@ -339,6 +368,9 @@ impl<'a> StepHarness<'a> {
             ) if moves => uncertain(error.to_string()),
             PageError::Engine(error) => {
                 self.meter().released();
+                if let EngineError::Unfit { guard, .. } = &error {
+                    self.note(EventKind::Denied, guard.as_str(), &error.to_string());
+                }
                 let code = match engine_problem(&error).code {
                     ErrorCode::InvalidArgument => ErrorCode::ActionFailed,
                     code => code,
@@ -365,8 +397,8 @@ impl<'a> StepHarness<'a> {
             |id| self.seen().called.get(&id).cloned(),
             &self.grant.rules,
         )
-        .map_err(|Denied { code, message }| self.refused(code, &message))?;
-        let dispatch = self.resolve(&action)?;
+        .map_err(|denied| self.denied(&denied))?;
+        let dispatch = self.resolve(&action, &before).await?;
         self.hold(Amounts::action())?;
         self.settle(Amounts::action(), Amounts::action());
         let reserved = self.meter().reserve_action();
@@ -449,11 +481,18 @@ impl Harness for StepHarness<'_> {
                 return Err(self.stop(engine_problem(&error)));
             }
             Err(PageError::Engine(error)) => {
-                return Err(self.refused(ErrorCode::ActionFailed, &error.to_string()));
+                let code = if let EngineError::Unfit { guard, .. } = &error {
+                    self.note(EventKind::Denied, guard.as_str(), &error.to_string());
+                    ErrorCode::PolicyDenied
+                } else {
+                    ErrorCode::ActionFailed
+                };
+                return Err(self.refused(code, &error.to_string()));
             }
         };
+        let jpeg = bytes.starts_with(&[0xff, 0xd8]);
         Ok(Image {
-            media_type: "image/png",
+            media_type: if jpeg { "image/jpeg" } else { "image/png" },
             bytes: bytes.into(),
         })
     }

@@ -324,3 +324,102 @@ async fn an_action_that_is_known_to_change_nothing_is_not_waited_for() {
     step.perform(tap(1)).await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_millis(2300));
 }
+
+fn secret(id: u64) -> Action<NodeId> {
+    Action::Type {
+        target: NodeId(id),
+        value: Typed::Secret {
+            name: "pw".to_owned(),
+        },
+    }
+}
+
+fn login(fields: Vec<muster_engine::Node>) -> FakePage {
+    FakePage::new(vec![screen(APP, "Log in", fields)])
+}
+
+fn password(id: u64) -> muster_engine::Node {
+    let mut node = node(id, "textbox", "Password");
+    node.states.secure = true;
+    node
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_refused_fill_names_its_rule_and_nothing_is_typed() {
+    let framed = muster_engine::Node {
+        frame_origin: Some("http://evil.test".to_owned()),
+        ..password(5)
+    };
+    let faint = muster_engine::Node {
+        concealed: Some("it is transparent".to_owned()),
+        ..password(5)
+    };
+    for (fields, rule) in [
+        (vec![framed], "secret.origin"),
+        (vec![faint], "secret.visible"),
+        (vec![password(5), password(6)], "secret.unique"),
+        (vec![node(5, "textbox", "Name")], "secret.purpose"),
+        (vec![node(5, "button", "Password")], "secret.fill"),
+    ] {
+        let stage = Stage::of(login(fields));
+        let step = stage.step();
+        step.observe().await.unwrap();
+        let refused = step.perform(secret(5)).await.unwrap_err();
+        assert_eq!(code(&refused), ErrorCode::PolicyDenied);
+        let events: Vec<_> = step
+            .events()
+            .into_iter()
+            .map(|event| (event.kind, event.name))
+            .collect();
+        assert_eq!(events, [(EventKind::Denied, rule.to_owned())]);
+        assert!(stage.page.performed().is_empty() && !stage.attempt.tainted());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_allowed_fill_is_told_and_its_basic_auth_form_is_known() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    step.perform(types(4, "anna")).await.unwrap();
+    step.perform(secret(5)).await.unwrap();
+    let events = step.events();
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(
+        (events[0].kind, events[0].name.as_str()),
+        (EventKind::Allowed, "secret.fill")
+    );
+    // base64 of anna:hunter22
+    let header = stage.attempt.redactor().text("Basic YW5uYTpodW50ZXIyMg==");
+    assert!(!header.contains("YW5uYTpodW50ZXIyMg"), "{header}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_addresses_and_ids_name_their_rules() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    step.observe().await.unwrap();
+    for (action, rule) in [
+        (
+            Action::Navigate {
+                path: "javascript:alert(1)".to_owned(),
+            },
+            "navigate.scheme",
+        ),
+        (
+            Action::Navigate {
+                path: "//evil.test/".to_owned(),
+            },
+            "navigate.site",
+        ),
+        (tap(77), "target.stale"),
+    ] {
+        step.perform(action).await.unwrap_err();
+        let last = step.events().pop().unwrap();
+        assert_eq!((last.kind, last.name.as_str()), (EventKind::Denied, rule));
+    }
+    let file = Url::parse("file:///etc/passwd").unwrap();
+    let problem = stage.attempt.may_go(file).unwrap_err();
+    assert_eq!(problem.code, ErrorCode::PolicyDenied);
+    assert_eq!(stage.attempt.events()[0].name, "navigate.scheme");
+}

@@ -1,13 +1,15 @@
 //! The harness of one attempt: it owns the page, the redactor, the secrets and what is remembered
 //! between steps. Exact steps use it directly; goals get a [`StepHarness`](super::StepHarness).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use muster_engine::page::Input;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use muster_engine::page::{Input, Sink};
 use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
@@ -20,7 +22,8 @@ use muster_suite::locator::Locator;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::{Denials, Observation, Purse, Scope};
+use super::vault::{Resolved, Vault};
+use super::{Denials, Denied, Observation, Purse, Scope, location};
 use crate::attempt::millis;
 
 /// Longest time that one look at the page may take.
@@ -41,7 +44,7 @@ pub struct AttemptHarness {
     app: Url,
     /// Grows with each value that comes to be known.
     redactor: RwLock<Arc<Redactor>>,
-    secrets: Arc<BTreeMap<String, Secret>>,
+    vault: Vault,
     declared: BTreeMap<String, SecretSource>,
     denials: Arc<Denials>,
     purse: Mutex<Purse>,
@@ -51,6 +54,8 @@ pub struct AttemptHarness {
     invisible: AtomicBool,
     events: Mutex<Vec<Event>>,
     began: Instant,
+    /// Texts that were typed lately: one may be the user name that goes with a password.
+    typed: Mutex<VecDeque<String>>,
 }
 
 /// Why a call to the page did not do what was asked.
@@ -94,6 +99,7 @@ pub fn engine_problem(error: &EngineError) -> Problem {
         EngineError::Navigation { reason, .. } if answered(reason) => ErrorCode::ActionFailed,
         EngineError::Navigation { .. } => ErrorCode::AppUnreachable,
         EngineError::Invalid(_) => ErrorCode::InvalidArgument,
+        EngineError::Unfit { .. } => ErrorCode::PolicyDenied,
         EngineError::Dead(_) => ErrorCode::BrowserCrashed,
     };
     Problem::new(code, error.to_string())
@@ -122,15 +128,17 @@ impl AttemptHarness {
     pub fn new(
         page: Arc<dyn Page>,
         app: Url,
-        secrets: Arc<BTreeMap<String, Secret>>,
+        secrets: impl Into<Vault>,
         declared: BTreeMap<String, SecretSource>,
     ) -> Self {
+        let vault = secrets.into();
         Self {
             page,
             app,
-            redactor: RwLock::new(Arc::new(Redactor::new(&secrets))),
-            secrets,
+            redactor: RwLock::new(Arc::new(Redactor::new(vault.known()))),
+            vault,
             declared,
+            typed: Mutex::default(),
             denials: Arc::default(),
             purse: Mutex::default(),
             revision: AtomicU64::new(0),
@@ -261,26 +269,70 @@ impl AttemptHarness {
             })
     }
 
-    /// The value of a declared secret, for its sink alone.
-    pub fn secret(&self, name: &str) -> Result<Secret, Problem> {
+    /// The origins that a declared secret may be filled on: the app's own, and what its source adds.
+    pub(super) fn origins(&self, name: &str) -> Vec<String> {
+        let added = self.declared.get(name).into_iter();
+        let added = added.flat_map(|source| &source.origins);
+        let added = added.filter_map(|origin| Url::parse(origin).ok());
+        std::iter::once(self.app.clone())
+            .chain(added)
+            .map(|url| url.origin().ascii_serialization())
+            .collect()
+    }
+
+    /// What the page checks when an exact step fills a secret: the test's author chose the field.
+    pub fn exact_sink(&self, name: &str) -> Sink {
+        Sink {
+            origins: Guard::SecretOrigin.holds().then(|| self.origins(name)),
+            ..Sink::default()
+        }
+    }
+
+    /// The value of a declared secret, for its sink alone. It is known to the redactor, with all
+    /// that is derived from it, before it is returned.
+    pub async fn secret(&self, scope: &Scope, name: &str) -> Result<Secret, Problem> {
         self.is_password(name)?;
-        let value = self.secrets.get(name).ok_or_else(|| {
-            let from = self
-                .declared
-                .get(name)
-                .and_then(|source| source.env.as_deref())
-                .unwrap_or("its source");
-            unavailable(format!(
-                "secret {name:?} has no value on this node; set {from} there"
-            ))
-        })?;
-        if !muster_redact::protectable(value) {
+        let now = jiff::Timestamp::now().as_second();
+        let now = u64::try_from(now).unwrap_or_default();
+        let Resolved { value, beside } = scope.run(self.vault.resolve(name, now)).await??;
+        let typed = self.typed.lock();
+        let users = typed.unwrap_or_else(PoisonError::into_inner).clone();
+        for derived in beside
+            .iter()
+            .filter(|value| muster_redact::protectable(value))
+        {
+            self.learn(name, derived);
+        }
+        if Guard::SecretDerived.holds() && muster_redact::protectable(&value) {
+            // The headers that a browser or an app would make of them (RFC 7617).
+            for user in &users {
+                let pair = STANDARD.encode(format!("{user}:{}", value.expose()));
+                self.learn(name, &Secret::new(pair));
+            }
+        }
+        if !muster_redact::protectable(&value) {
             return Err(unavailable(format!(
                 "secret {name:?} is shorter than {} characters and can't be kept out of reports",
                 muster_redact::MIN_LENGTH
             )));
         }
-        Ok(value.clone())
+        if beside.is_empty() || Guard::SecretDerived.holds() {
+            self.learn(name, &value);
+        }
+        Ok(value)
+    }
+
+    /// The address that an exact step may go to, or the rule that it breaks.
+    pub fn may_go(&self, url: Url) -> Result<Url, Problem> {
+        location::anywhere(url).map_err(|denied| self.broken(&denied))
+    }
+
+    /// Writes down a broken rule; as an exact step's error.
+    fn broken(&self, denied: &Denied) -> Problem {
+        if let Some(guard) = denied.guard {
+            self.note(EventKind::Denied, guard.as_str(), &denied.message);
+        }
+        Problem::new(denied.code, denied.message.clone())
     }
 
     /// Whether the page is on its way to another.
@@ -352,13 +404,26 @@ impl AttemptHarness {
         gesture: &Gesture,
         limit: Duration,
     ) -> Result<(), PageError> {
-        if matches!(gesture, Gesture::Fill(Input::Secret(_))) {
-            self.tainted.store(true, Ordering::Relaxed);
+        match gesture {
+            Gesture::Fill(Input::Secret(..)) => self.tainted.store(true, Ordering::Relaxed),
+            Gesture::Fill(Input::Plain(text)) => self.remember_typed(text),
+            _ => {}
         }
         self.ask(scope, limit, |deadline| {
             self.page.perform(node, gesture, deadline)
         })
         .await
+    }
+
+    fn remember_typed(&self, text: &str) {
+        if text.is_empty() || text.len() > MAX_USER {
+            return;
+        }
+        let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        if typed.len() == MAX_USERS {
+            typed.pop_front();
+        }
+        typed.push_back(text.to_owned());
     }
 
     /// Presses a key on whatever has the focus.
@@ -392,7 +457,7 @@ impl AttemptHarness {
             .await
     }
 
-    /// The viewport as PNG. Only for who has asked whether pixels are open.
+    /// The viewport as a picture. Only for who has asked whether pixels are open.
     pub(super) async fn screenshot(&self, scope: &Scope) -> Result<Vec<u8>, PageError> {
         self.ask(scope, LOOK, |deadline| self.page.screenshot(deadline))
             .await
@@ -425,6 +490,10 @@ impl AttemptHarness {
             .map_err(PageError::Engine)
     }
 }
+
+/// How many typed texts are remembered, and the longest of them, bytes.
+const MAX_USERS: usize = 8;
+const MAX_USER: usize = 256;
 
 /// Longest message of a problem, bytes.
 const MAX_MESSAGE: usize = 8192;
@@ -500,13 +569,15 @@ mod tests {
     #[tokio::test]
     async fn a_secret_is_declared_present_and_long_enough() {
         let harness = harness(FakePage::new(Vec::new()));
-        assert_eq!(harness.secret("pw").unwrap().expose(), "hunter22");
+        let scope = Scope::phase(&CancellationToken::new(), Duration::from_secs(5));
+        let value = harness.secret(&scope, "pw").await.unwrap();
+        assert_eq!(value.expose(), "hunter22");
         for (name, why) in [
             ("pin", "shorter than 6"),
-            ("key", "set SHOP_SECRET there"),
+            ("key", "has no value on this node"),
             ("x", "not declared"),
         ] {
-            let problem = harness.secret(name).unwrap_err();
+            let problem = harness.secret(&scope, name).await.unwrap_err();
             assert_eq!(problem.code, ErrorCode::SecretUnavailable);
             assert!(problem.message.contains(why), "{problem}");
         }
@@ -522,7 +593,10 @@ mod tests {
         let harness = harness(page);
         let scope = Scope::phase(&CancellationToken::new(), Duration::from_secs(5));
         assert!(!harness.tainted());
-        let fill = Gesture::Fill(Input::Secret(harness.secret("pw").unwrap()));
+        let fill = Gesture::Fill(Input::Secret(
+            harness.secret(&scope, "pw").await.unwrap(),
+            Sink::default(),
+        ));
         harness
             .gesture(&scope, NodeId(1), &fill, LOOK)
             .await

@@ -32,6 +32,8 @@ pub struct NodeConfig {
     pub brains: Arc<dyn Brains>,
     /// The environment in which secrets are looked up.
     pub env: BTreeMap<String, String>,
+    /// Where relative files and programs of secrets are.
+    pub folder: PathBuf,
     /// Ports of this machine that no page may reach: Muster's own listeners.
     pub denied_ports: Vec<u16>,
     /// Whose word counts for secrets' sources, models' addresses and what pages may reach.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use muster_proto::canonical;
 use muster_proto::code::{Class, ErrorCode};
 use muster_proto::id::RunId;
 use muster_proto::outcome::{Problem, Status};
-use muster_proto::secret::Secret;
 use muster_providers::child::{CommandLine, Supervisor};
 use muster_redact::Redactor;
 use muster_suite::config::node::NodePolicy;
@@ -26,6 +26,7 @@ use super::runner::{Assignment, Runner};
 use super::suites::{Modules, Suites};
 use super::worker;
 use crate::attempt::{self, AttemptInput, AttemptOutput, Brains};
+use crate::harness::{Ground, Vault};
 
 /// Most time for fetching a suite.
 const FETCH: Duration = Duration::from_secs(120);
@@ -49,8 +50,9 @@ pub(super) struct Live {
     pub(super) brains: Arc<dyn Brains>,
     pub(super) supervisor: Supervisor,
     pub(super) worker: CommandLine,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) policy: NodePolicy,
+    pub(super) env: Arc<BTreeMap<String, String>>,
+    pub(super) policy: Arc<NodePolicy>,
+    pub(super) folder: PathBuf,
 }
 
 #[async_trait]
@@ -77,6 +79,8 @@ impl Runner for Live {
         };
         let suite = cancel.run_until_cancelled(self.suite(&assignment)).await;
         let (spec, modules) = suite.ok_or_else(cancelled)??;
+        let vault = cancel.run_until_cancelled(self.vault(&spec)).await;
+        let vault = vault.ok_or_else(cancelled)?;
         let target = &assignment.unit.target;
         let (app, _) = attempt::target(&spec, target)?;
         let egress = &spec.targets[target].egress;
@@ -96,14 +100,13 @@ impl Runner for Live {
         let longest = Duration::from_millis(assignment.unit.timeout_ms)
             + Duration::from_millis(spec.timeouts.cleanup_ms) * 10
             + OVERSTAY;
-        let secrets = Arc::new(self.secrets(&spec));
-        let redactor = Redactor::new(&secrets);
+        let redactor = Redactor::new(vault.known());
         let input = AttemptInput {
             run: RunId(assignment.lease.token.unwrap_or_default().run_id),
             node: assignment.node,
             unit: assignment.unit,
             try_: assignment.lease.r#try,
-            secrets,
+            secrets: vault,
             spec,
             modules,
             page: Arc::clone(&context.page),
@@ -170,13 +173,15 @@ impl Live {
         canonical::digest(&serde_json::json!({ "schema": 1, "egress": egress }))
     }
 
-    /// The declared secrets that this node has a value for.
-    fn secrets(&self, spec: &RunSpec) -> BTreeMap<String, Secret> {
-        let found = spec.secrets.iter().filter_map(|(name, source)| {
-            let value = self.env.get(source.env.as_deref()?)?;
-            Some((name.clone(), Secret::new(value)))
-        });
-        found.collect()
+    /// The declared secrets, where this node finds them.
+    async fn vault(&self, spec: &RunSpec) -> Vault {
+        let ground = Ground {
+            env: Arc::clone(&self.env),
+            folder: self.folder.clone(),
+            supervisor: self.supervisor.clone(),
+            policy: Arc::clone(&self.policy),
+        };
+        Vault::open(&spec.secrets, ground).await
     }
 }
 

@@ -125,8 +125,9 @@ pub async fn run_with(
         brains: config.brains,
         supervisor,
         worker: config.worker,
-        env: config.env,
-        policy: config.policy,
+        env: Arc::new(config.env),
+        policy: Arc::new(config.policy),
+        folder: config.folder,
     };
     let presence = Presence {
         name: config.name,

@@ -199,7 +199,7 @@ async fn short(world: &World) -> Outcome {
         BTreeMap::from([("pin".to_owned(), SecretSource::default())]),
     );
     Outcome::of(
-        attempt.secret("pin").is_err(),
+        attempt.secret(&stage.scope, "pin").await.is_err(),
         "it can be filled in, and shows",
     )
 }

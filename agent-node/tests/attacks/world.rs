@@ -77,7 +77,7 @@ impl Stage {
         let attempt = AttemptHarness::new(
             Arc::clone(&page),
             Url::parse(&site.origin).unwrap(),
-            Arc::new([("pw".to_owned(), Secret::new(PASSWORD))].into()),
+            Arc::new(BTreeMap::from([("pw".to_owned(), Secret::new(PASSWORD))])),
             BTreeMap::from([("pw".to_owned(), source)]),
         );
         Self {

@@ -43,7 +43,7 @@ const RECYCLING: Recycling = Recycling {
     age: Duration::from_secs(3600),
 };
 
-fn fixture(role: &str) -> CommandLine {
+pub(crate) fn fixture(role: &str) -> CommandLine {
     CommandLine {
         program: PathBuf::from(env!("CARGO_BIN_EXE_muster-node-fixture")),
         args: vec![role.into()],
@@ -139,6 +139,7 @@ impl Story {
             brains: Arc::new(NoBrains),
             env: BTreeMap::from([("LOGIN".to_owned(), "hunter22".to_owned())]),
             policy: NodePolicy::Project,
+            folder: std::env::temp_dir(),
             denied_ports,
             grace: DEADLINE,
         };
@@ -267,6 +268,7 @@ async fn look_around(input: AttemptInput, app: u16, denied: u16) -> AttemptOutpu
         .await;
     let secrets: Vec<_> = input
         .secrets
+        .known()
         .iter()
         .map(|(name, value)| (name, value.expose().len()))
         .collect();

@@ -10,6 +10,7 @@ mod live;
 mod runner;
 mod shutdown;
 mod stream;
+mod vault;
 
 use std::time::Duration;
 

@@ -72,6 +72,7 @@ fn a_killed_node_costs_no_test_and_leaves_no_process() {
                 name,
                 "--slots",
                 "2",
+                "--trust-project",
             ],
         )
     };
@@ -197,7 +198,14 @@ fn tcp_needs_the_token_and_loopback() {
         .to_owned();
     let mut node = start(
         &project,
-        &["node", "--coordinator", &address, "--token-file", "token"],
+        &[
+            "node",
+            "--coordinator",
+            &address,
+            "--token-file",
+            "token",
+            "--trust-project",
+        ],
     );
     wait_for_line(&mut node, "offers");
     project

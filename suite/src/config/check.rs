@@ -1,5 +1,7 @@
 //! What the types of [`Config`] don't say: ranges, names, addresses, exclusions.
 
+use std::collections::BTreeMap;
+
 use std::ops::RangeInclusive;
 
 use muster_proto::code::ErrorCode;
@@ -46,12 +48,18 @@ pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
     }
     timeouts(config, source)?;
     budgets(config, source)?;
-    for (secret, from) in &config.secrets {
+    secrets(&config.secrets, source)?;
+    inside_project(source, &["cache", "dir"], &config.cache.dir)?;
+    browser(source, &config.browser)
+}
+
+/// Sources of secrets, of a project or of a node.
+pub(super) fn secrets(secrets: &BTreeMap<String, SecretSource>, source: &Source<'_>) -> Checked {
+    for (secret, from) in secrets {
         name(source, &["secrets", secret], "secret", secret)?;
         self::secret(source, secret, from)?;
     }
-    inside_project(source, &["cache", "dir"], &config.cache.dir)?;
-    browser(source, &config.browser)
+    Ok(())
 }
 
 fn project(config: &Config, source: &Source<'_>) -> Checked {

@@ -6,6 +6,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::{Place, Problem};
 use toml::de::{DeTable, DeValue};
 
+use super::node::NodeFile;
 use super::{Config, check};
 use crate::text;
 
@@ -45,6 +46,19 @@ impl Config {
             .entry(super::DEFAULT_AGENT.to_owned())
             .or_default();
         Ok(config)
+    }
+}
+
+impl NodeFile {
+    /// Reads and checks `text`; `path` only names it in errors.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn parse(text: &str, path: &str) -> Result<Self, ConfigError> {
+        let source = Source::new(text, path)?;
+        let file: NodeFile = toml::from_str(text).map_err(|error| source.explain(&error))?;
+        check::secrets(&file.secrets, &source)?;
+        Ok(file)
     }
 }
 

@@ -4,15 +4,14 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use muster_proto::guard::Guard;
 use muster_suite::locator::Locator;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::PageOptions;
 use super::deadline::Deadline;
+use super::picture;
 use super::tab::{Ids, Tab};
 use super::touch::{self, Aim};
 use super::wire::Wire;
@@ -166,24 +165,13 @@ impl Page for ChromiumPage {
     }
 
     async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError> {
-        let what = "taking a screenshot";
         let deadline = Deadline::after(deadline);
-        let reply = self
-            .tab()
-            .explained(
-                "Page.captureScreenshot",
-                json!({ "format": "png" }),
-                deadline,
-                what,
-            )
-            .await?;
-        let data = reply
-            .get("data")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        STANDARD.decode(data).map_err(|error| {
-            EngineError::Invalid(format!("{what}: the browser sent no PNG: {error}"))
-        })
+        let tab = self.tab();
+        if Guard::PixelsMasked.holds() {
+            picture::masked(&tab, deadline).await
+        } else {
+            picture::smaller(&tab, deadline).await
+        }
     }
 
     async fn dialogs(&self) -> Vec<String> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The files in order of use; they share one scope.
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     include_str!("../script/text.js"),
     include_str!("../script/tree.js"),
     include_str!("../script/roles.js"),
@@ -14,6 +14,8 @@ const FILES: [&str; 10] = [
     include_str!("../script/snapshot.js"),
     include_str!("../script/locate.js"),
     include_str!("../script/act.js"),
+    include_str!("../script/sink.js"),
+    include_str!("../script/mask.js"),
     include_str!("../script/door.js"),
 ];
 

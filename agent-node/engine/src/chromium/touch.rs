@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use muster_proto::guard::Guard;
 use muster_suite::op::OptionChoice;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use super::deadline::Deadline;
 use super::keys::{Chord, Key};
 use super::tab::{AskError, Tab};
 use super::wire::CallError;
-use crate::page::{EngineError, Gesture, Input};
+use crate::page::{EngineError, Gesture, Input, Sink};
 use crate::snapshot::NodeId;
 
 /// How long the script waits for readiness in one call.
@@ -51,6 +52,18 @@ struct Field {
     toggle: String,
 }
 
+/// What became of a secret.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sunk {
+    stale: bool,
+    why: Option<String>,
+    /// The rule that the field breaks.
+    rule: Option<String>,
+    /// The field holds what was typed, or what the app made of it.
+    took: bool,
+}
+
 /// Where guarded input went.
 #[derive(Debug, Deserialize)]
 struct Outcome {
@@ -71,7 +84,9 @@ impl Aim<'_> {
         match gesture {
             Gesture::Tap => self.tap("tap").await,
             Gesture::Fill(Input::Plain(text)) => self.fill(text).await,
-            Gesture::Fill(Input::Secret(secret)) => self.fill(secret.expose()).await,
+            Gesture::Fill(Input::Secret(secret, sink)) => {
+                self.fill_secret(secret.expose(), sink).await
+            }
             Gesture::Press(key) => self.press(key).await,
             Gesture::SetChecked(on) => self.set_checked(*on).await,
             Gesture::Select(choice) => self.select(choice).await,
@@ -105,8 +120,7 @@ impl Aim<'_> {
 
     /// Waits until the element can take the gesture; yields the point to touch.
     async fn ready(&self, need: Need) -> Result<Look, EngineError> {
-        let need =
-            json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer });
+        let need = json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer, "hit": Guard::TargetHit.holds() });
         self.wait("ready", need).await
     }
 
@@ -142,7 +156,9 @@ impl Aim<'_> {
                     pointer: true,
                 })
                 .await?;
-            let look: Look = self.ask("arm", json!([self.id])).await?;
+            let look: Look = self
+                .ask("arm", json!([self.id, Guard::TargetHit.holds()]))
+                .await?;
             self.accept(look)?;
             self.mouse("mouseMoved", &point)
                 .await
@@ -246,6 +262,48 @@ impl Aim<'_> {
             Err(self.may_have("fill", "the field did not take the text"))
         } else {
             Ok(())
+        }
+    }
+
+    /// Replaces a field's text by a secret. The script looks at the field and types in one go, so
+    /// that no page can change the one after the other.
+    async fn fill_secret(&self, text: &str, sink: &Sink) -> Result<(), EngineError> {
+        self.ready(Need {
+            enabled: true,
+            editable: true,
+            pointer: true,
+        })
+        .await?;
+        let args = json!([self.id, text, sink]);
+        let sunk = match self
+            .tab
+            .ask_once::<Sunk>("sink", args, self.deadline, "fill")
+            .await
+        {
+            Ok(sunk) => sunk,
+            Err(AskError::Lost) => {
+                return Err(self.may_have("fill", "the page changed its document meanwhile"));
+            }
+            Err(AskError::Late) => return Err(self.unsure("fill", CallError::Timeout)),
+            Err(AskError::Failed(error)) => return Err(error),
+        };
+        let rule = |name: &str| Guard::ALL.iter().find(|guard| guard.as_str() == name);
+        if let (Some(guard), Some(why)) = (sunk.rule.as_deref().and_then(rule), &sunk.why) {
+            return Err(EngineError::Unfit {
+                what: self.was.clone(),
+                why: why.clone(),
+                guard: *guard,
+            });
+        }
+        self.accept(Look {
+            stale: sunk.stale,
+            why: sunk.why,
+            ..Look::default()
+        })?;
+        if sunk.took {
+            Ok(())
+        } else {
+            Err(self.may_have("fill", "the field did not take the text"))
         }
     }
 

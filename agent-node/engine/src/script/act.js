@@ -34,13 +34,14 @@ async function look(id, element, need, attempt) {
   const after = rectOf(target);
   if (["x", "y", "width", "height"].some((side) => before[side] !== after[side])) return { why: "still moving" };
   let point = pointOf(target);
-  if (!point || cover(element, target, point)) {
+  const covered = () => (need.hit ? cover(element, target, point) : null);
+  if (!point || covered()) {
     target.scrollIntoView({ block: PLACES[attempt % PLACES.length], inline: "center", behavior: "instant" });
     forget();
     point = pointOf(target);
   }
   if (!point) return { why: "outside the viewport and can't be scrolled into it" };
-  const by = cover(element, target, point);
+  const by = covered();
   return by ? { why: `covered by ${by}` } : point;
 }
 
@@ -113,11 +114,12 @@ function reaches(element, target, hit) {
 let guard = null;
 
 // From now until `disarm`, pointer input that does not reach the element is swallowed.
-function arm(id) {
+function arm(id, hit) {
   forget();
   disarm();
   const element = elementOf(id);
   if (!element) return { stale: true };
+  if (!hit) return {};
   const target = touchable(element);
   const windows = [...new Set([window, element.ownerDocument.defaultView])];
   guard = { outcome: "unseen", by: "" };

@@ -6,7 +6,7 @@ const calls = {
   find: ([locator, attribute]) => find(locator, attribute),
   where: () => ({ url: location.href, title: document.title }),
   ready: ([id, need, budget]) => ready(id, need, budget),
-  arm: ([id]) => arm(id),
+  arm: ([id, hit]) => arm(id, hit),
   disarm: () => disarm(),
   focus: ([id]) => giveFocus(id),
   scroll: ([id]) => scroll(id),
@@ -14,6 +14,9 @@ const calls = {
   read: ([id]) => read(id),
   assign: ([id, value]) => assign(id, value),
   offers: ([id, choice, budget]) => offers(id, choice, budget),
+  sink: ([id, value, rules]) => sink(id, value, rules),
+  mask: () => mask(),
+  unmask: () => unmask(),
   choose: ([id, choice]) => choose(id, choice),
 };
 

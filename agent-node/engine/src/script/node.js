@@ -55,7 +55,7 @@ function tell(element, role) {
   if (level !== undefined) node.level = level;
   if (element.tagName === "SELECT") node.options = [...element.options].slice(0, OPTIONS).map(optionLabel);
   node.states = statesOf(element, role);
-  if (editable(element)) node.editable = true;
+  if (editable(element)) Object.assign(node, { editable: true }, sinkOf(element));
   if (!INTERACTIVE.has(role) && clickable(element)) node.clickable = true;
   const rect = rectOf(element);
   if (inViewport(rect)) node.inViewport = true;

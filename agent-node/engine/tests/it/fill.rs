@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use muster_engine::{EngineError, Gesture, Input};
+use muster_engine::{EngineError, Gesture, Input, page::Sink};
 use muster_proto::secret::Secret;
 use muster_suite::op::OptionChoice;
 
@@ -128,7 +128,7 @@ async fn no_error_of_a_secret_fill_holds_the_secret() {
         "<input id=ok type=password><input id=drop oninput='this.value = \"\"'><input id=date type=date><input id=ro readonly>",
     )
     .await;
-    let secret = || Gesture::Fill(Input::Secret(Secret::new("hunter2222")));
+    let secret = || Gesture::Fill(Input::Secret(Secret::new("hunter2222"), Sink::default()));
     stage.perform("ok", secret()).await.unwrap();
     assert_eq!(stage.node("ok").await.value.as_deref(), Some("hunter2222"));
     for id in ["drop", "date", "ro"] {
@@ -229,7 +229,7 @@ async fn no_log_holds_what_is_typed() {
     stage
         .perform(
             "a",
-            Gesture::Fill(Input::Secret(Secret::new("correct horse"))),
+            Gesture::Fill(Input::Secret(Secret::new("correct horse"), Sink::default())),
         )
         .await
         .unwrap();

@@ -1,7 +1,7 @@
 //! Steps that no model touches.
 
 use muster_engine::EngineError;
-use muster_engine::page::Input;
+use muster_engine::page::{Input, Sink};
 use muster_proto::step::StepStatus;
 use muster_suite::op::{BrowserMatcher, FillValue, Read};
 
@@ -194,7 +194,13 @@ async fn a_secret_reaches_its_field_and_nothing_else() {
             tap("Missing"),
         ])
         .await;
-    let typed = Gesture::Fill(Input::Secret(Secret::new("hunter22")));
+    let typed = Gesture::Fill(Input::Secret(
+        Secret::new("hunter22"),
+        Sink {
+            origins: Some(vec!["http://shop.test".to_owned()]),
+            ..Sink::default()
+        },
+    ));
     assert_eq!(story.page.performed()[0], (NodeId(5), typed));
     let record = serde_json::to_string(&output.record).unwrap();
     assert!(!record.contains("hunter22"), "{record}");

@@ -342,13 +342,11 @@ impl Story {
                 namespace: "local".to_owned(),
                 generation: 0,
             },
-            secrets: Arc::new(
-                [
-                    ("pw".to_owned(), Secret::new("hunter22")),
-                    ("token".to_owned(), Secret::new("tok-tok-tok")),
-                ]
-                .into(),
-            ),
+            secrets: Arc::new(BTreeMap::from([
+                ("pw".to_owned(), Secret::new("hunter22")),
+                ("token".to_owned(), Secret::new("tok-tok-tok")),
+            ]))
+            .into(),
             denials: Arc::default(),
             grant: v1::BudgetGrant::default(),
             policy_digest: "policy".to_owned(),
