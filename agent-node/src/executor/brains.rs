@@ -39,7 +39,9 @@ impl ConfiguredBrains {
 impl Brains for ConfiguredBrains {
     fn executor(&self, _: &str, agent: &Agent) -> Result<Arc<dyn Executor>, Problem> {
         Ok(match agent.executor {
-            ExecutorKind::Agent => Arc::new(AgentExecutor),
+            ExecutorKind::Agent => Arc::new(AgentExecutor {
+                idle_looks: agent.idle_looks,
+            }),
             ExecutorKind::Decision => {
                 Arc::new(DecisionExecutor::new(Arc::new(Keyless), Gates::default()))
             }

@@ -18,6 +18,7 @@ pub fn validate(verdict: Verdict, recorded: &[ErrorCode]) -> Result<Verdict, Pro
         return Err(invalid("a verdict without a summary".to_owned()));
     }
     let code = match (verdict.status, verdict.code) {
+        _ if !Guard::VerdictCode.holds() => verdict.code,
         (VerdictStatus::Passed, None) => None,
         (VerdictStatus::Passed, Some(code)) => {
             return Err(invalid(format!("`passed` together with {code}")));

@@ -197,7 +197,6 @@ async fn short(world: &World) -> Outcome {
         stage.attempt.app().clone(),
         Arc::new([("pin".to_owned(), Secret::new("12345"))].into()),
         BTreeMap::from([("pin".to_owned(), SecretSource::default())]),
-        Arc::default(),
     );
     Outcome::of(
         attempt.secret("pin").is_err(),

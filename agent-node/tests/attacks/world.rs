@@ -79,7 +79,6 @@ impl Stage {
             Url::parse(&site.origin).unwrap(),
             Arc::new([("pw".to_owned(), Secret::new(PASSWORD))].into()),
             BTreeMap::from([("pw".to_owned(), source)]),
-            Arc::default(),
         );
         Self {
             page,

@@ -108,7 +108,9 @@ async fn answered<T>(
 ) -> Result<T, StepError> {
     let screen = context.harness.observe().await?;
     let shown = text::render(&screen, SCREEN_BYTES);
+    let fence = prompt::Fence::new();
     let first = prompt::judgment(
+        &fence,
         context.instruction,
         context.params,
         screen.revision,
@@ -150,7 +152,7 @@ async fn answered<T>(
             .collect();
         let repair = format!(
             "Your answer was rejected: {wrong}\n{}\nAnswer again by the tool {name}.",
-            prompt::fenced("answer", &rejected)
+            fence.around("answer", &rejected)
         );
         messages.push(Message::user(repair));
     }

@@ -3,24 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
-use muster_proto::step::Tier;
+use muster_proto::guard::Guard as Rule;
+use muster_proto::step::{EventKind, Tier};
 use muster_proto::verdict::{Verdict, VerdictStatus};
-use muster_providers::model::{Message, ModelReply, ModelRequest, ToolCall};
+use muster_providers::model::{Image, ModelReply, ModelRequest, Tool, ToolCall};
 
 use super::change::{Change, change};
-use super::guard::{Guard, Signal};
-use super::prompt;
+use super::conversation::{Conversation, Told};
+use super::guard::{Guard, Kind, Made, Signal};
+use super::prompt::{self, Fence};
+use super::state::{interactive, resets, state};
 use super::tools::{self, Call, Completion};
 use crate::executor::decision::secret_names;
 use crate::executor::{StepContext, verdict};
-use crate::harness::{Observation, StepError, text};
+use crate::harness::{Observation, StepError, called, text};
 
 /// Screens in the conversation are cut to this, bytes.
 const SCREEN_BYTES: usize = 48 * 1024;
-/// Outdated screens are left out of the conversation once they take more than this, bytes: in
-/// batches, so that the vendor's prompt cache keeps its prefix meanwhile.
-const STALE_BYTES: usize = 32 * 1024;
+/// … and to this once the vendor refused the conversation's length.
+const SMALL_SCREEN_BYTES: usize = 8 * 1024;
+/// Most input of a call, bytes.
+const MAX_INPUT: usize = 64 * 1024;
 /// With this many turns left the model is told.
 const FEW_TURNS: u32 = 5;
 /// With this many turns left only a verdict is offered.
@@ -37,11 +42,18 @@ const ANSWER: Duration = Duration::from_secs(120);
 /// One goal being reached.
 pub(super) struct Loop<'a> {
     context: &'a StepContext<'a>,
+    tier: Tier,
     secrets: bool,
-    messages: Vec<Message>,
-    /// Messages that hold a whole screen, oldest first.
-    screens: Vec<usize>,
+    /// Whether the model sees and pixels were not refused.
+    pictures: bool,
+    fence: Fence,
+    conversation: Conversation,
+    /// A picture that follows the answers of this round.
+    picture: Option<Image>,
+    screen_bytes: usize,
     guard: Guard,
+    /// The action whose outcome is unknown, until a look.
+    uncertain: Option<String>,
     /// Why only a verdict is left.
     forced: Option<String>,
     forced_turns: u32,
@@ -53,27 +65,56 @@ pub(super) struct Loop<'a> {
 
 /// What a call came to.
 enum Came {
-    Text { text: String, failed: bool },
+    Text {
+        told: Told,
+        text: String,
+        kind: Kind,
+        failed: bool,
+    },
     Verdict(Verdict),
 }
 
+impl Came {
+    fn refused(kind: Kind, text: String) -> Self {
+        Came::Text {
+            told: Told::Line,
+            text,
+            kind,
+            failed: true,
+        }
+    }
+}
+
 impl<'a> Loop<'a> {
-    pub(super) fn new(context: &'a StepContext<'a>, screen: &Observation) -> Self {
-        let shown = text::render(screen, SCREEN_BYTES);
+    pub(super) fn new(context: &'a StepContext<'a>, idle_looks: u32, screen: &Observation) -> Self {
+        let fence = Fence::new();
         let first = prompt::goal(
+            &fence,
             context.instruction,
             context.params,
             context.replayed,
             context.handed_off,
             context.ledger,
-            &shown,
         );
+        let shown = fence.around("screen", &text::render(screen, SCREEN_BYTES));
+        let tier = match context.handed_off {
+            Some(_) => Tier::Heal,
+            None => Tier::Act,
+        };
         Self {
             context,
+            tier,
             secrets: !secret_names(context.params).is_empty(),
-            messages: vec![Message::user(first)],
-            screens: Vec::new(),
-            guard: Guard::default(),
+            pictures: context
+                .harness
+                .model(tier)
+                .is_some_and(|model| model.vision),
+            conversation: Conversation::new(fence.clone(), first, shown),
+            fence,
+            picture: None,
+            screen_bytes: SCREEN_BYTES,
+            guard: Guard::new(idle_looks, state(screen)),
+            uncertain: None,
             forced: None,
             forced_turns: 0,
             bounced: false,
@@ -82,6 +123,11 @@ impl<'a> Loop<'a> {
     }
 
     pub(super) async fn run(mut self, mut screen: Arc<Observation>) -> Result<Verdict, StepError> {
+        if self.pictures && !interactive(&screen) {
+            // Nothing can be named there: a canvas, a picture, a page that is still empty.
+            self.look().await?;
+            self.show();
+        }
         let mut first = true;
         loop {
             self.wind_down(first);
@@ -97,19 +143,45 @@ impl<'a> Loop<'a> {
                     Some(ErrorCode::StepNoConclusion),
                 ));
             }
-            let reply = self.ask().await?;
+            let reply = match self.ask(&screen).await {
+                Err(StepError::Refused {
+                    code: code @ ErrorCode::ContextOverflow,
+                    message,
+                }) => return Ok(verdict(VerdictStatus::Blocked, message, Some(code))),
+                reply => reply?,
+            };
             if reply.calls.is_empty() {
-                let reminder = "Answer with a tool call; end with complete_step.";
-                self.messages.push(Message::user(reminder));
-                continue;
+                self.conversation
+                    .keep("Answer with a tool call; end with complete_step.");
             }
             for call in &reply.calls {
-                match self.call(call, &mut screen).await? {
+                // Taken before the call: afterwards its target may be gone.
+                let (signature, target) = signature(call, &screen);
+                let before = Arc::clone(&screen);
+                match self.call(call, &signature, &mut screen).await? {
                     Came::Verdict(verdict) => return Ok(verdict),
-                    Came::Text { text, failed } => self.result(call, text, failed),
+                    Came::Text {
+                        told,
+                        text,
+                        kind,
+                        failed,
+                    } => {
+                        let made = Made {
+                            kind,
+                            signature: &signature,
+                            field: &target,
+                            failed,
+                            stays: call.name == "navigate" && before.location == screen.location,
+                            state: &state(&screen),
+                        };
+                        let note = self.watched(made);
+                        self.conversation.answer(call, told, text + &note);
+                    }
                 }
             }
-            self.forget_screens();
+            self.show();
+            let input = reply.usage.map_or(0, |usage| usage.input);
+            self.conversation.tidy(input);
         }
     }
 
@@ -123,109 +195,222 @@ impl<'a> Loop<'a> {
             } else if short {
                 self.force(format!("{} s are left", budget.time.as_secs()));
             } else if budget.model_calls == FEW_TURNS {
-                self.messages
-                    .push(Message::user(format!("{FEW_TURNS} turns are left.")));
+                self.conversation
+                    .keep(format!("{FEW_TURNS} turns are left."));
             }
         }
         self.forced_turns += u32::from(self.forced.is_some());
     }
 
     fn force(&mut self, why: String) {
-        self.messages.push(Message::user(format!(
+        self.conversation.keep(format!(
             "Only complete_step is left: {why}. Give your verdict."
-        )));
+        ));
         self.forced = Some(why);
     }
 
-    async fn ask(&mut self) -> Result<ModelReply, StepError> {
-        let tools = if self.forced.is_some() {
-            vec![tools::complete()]
-        } else {
-            tools::offered(self.secrets)
-        };
+    /// One turn. A conversation that is too long is shortened and sent again, once.
+    async fn ask(&mut self, screen: &Observation) -> Result<ModelReply, StepError> {
+        let mut reply = self.send().await;
+        if let Err(StepError::Refused {
+            code: ErrorCode::ContextOverflow,
+            ..
+        }) = reply
+        {
+            self.screen_bytes = SMALL_SCREEN_BYTES;
+            let small = text::render(screen, self.screen_bytes);
+            self.conversation
+                .shrink(self.fence.around("screen", &small));
+            reply = self.send().await;
+        }
+        let reply = reply?;
+        self.conversation.said(&reply);
+        Ok(reply)
+    }
+
+    async fn send(&self) -> Result<ModelReply, StepError> {
         let request = ModelRequest {
             system: prompt::system(self.context.agent_context),
-            messages: self.messages.clone(),
-            tools,
+            messages: self.conversation.messages(),
+            tools: self.tools(),
             force_tool: true,
             max_output_tokens: MAX_OUTPUT,
             timeout: ANSWER,
         };
-        let tier = match self.context.handed_off {
-            Some(_) => Tier::Heal,
-            None => Tier::Act,
-        };
-        let reply = self.context.harness.complete(tier, &request).await?;
-        self.messages.push(Message::Assistant {
-            text: reply.text.clone(),
-            calls: reply.calls.clone(),
-        });
-        Ok(reply)
+        self.context.harness.complete(self.tier, &request).await
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        match self.forced {
+            Some(_) => vec![tools::complete()],
+            None => tools::offered(self.secrets, self.pictures),
+        }
     }
 
     async fn call(
         &mut self,
         call: &ToolCall,
+        signature: &str,
         screen: &mut Arc<Observation>,
     ) -> Result<Came, StepError> {
-        let refused = |text: String| Ok(Came::Text { text, failed: true });
+        if Rule::ToolSchema.holds() && call.input.len() > MAX_INPUT {
+            let what = format!("{} bytes for {}", call.input.len(), call.name);
+            self.denied(Rule::ToolSchema, &what);
+            let text = format!("refused: {what}; a call takes at most {MAX_INPUT}");
+            return Ok(Came::refused(Kind::Other, text));
+        }
         match tools::parse(call) {
-            Err(refusal) => refused(refusal),
+            Err(refusal) => Ok(Came::refused(Kind::Other, refusal)),
             Ok(Call::Complete(completion)) => Ok(self.complete(completion)),
             Ok(_) if self.forced.is_some() => {
-                refused("refused: only complete_step is left".to_owned())
+                let text = "refused: only complete_step is left".to_owned();
+                Ok(Came::refused(Kind::Other, text))
             }
             Ok(Call::Observe) => {
                 *screen = self.context.harness.observe().await?;
-                self.screens.push(self.messages.len());
-                let text = prompt::fenced("screen", &text::render(screen, SCREEN_BYTES));
+                self.uncertain = None;
+                let shown = text::render(screen, self.screen_bytes);
                 Ok(Came::Text {
-                    text,
+                    told: Told::Screen,
+                    text: self.fence.around("screen", &shown),
+                    kind: Kind::Look,
                     failed: false,
                 })
             }
-            Ok(Call::Act(action)) => match self.context.harness.perform(action).await {
-                Ok(done) => {
-                    let text = self.told(&done.before, &done.after);
-                    *screen = done.after;
-                    Ok(Came::Text {
-                        text,
-                        failed: false,
-                    })
-                }
-                Err(StepError::Refused { code, message }) => {
-                    refused(format!("not done: {code}: {message}"))
-                }
-                Err(StepError::Uncertain { message }) => refused(format!(
-                    "may have been done: {message}; look before you go on, and don't repeat it"
-                )),
-                Err(stop) => Err(stop),
+            Ok(Call::Screenshot) => match self.look().await? {
+                None => Ok(Came::Text {
+                    told: Told::Line,
+                    text: "done; the picture follows".to_owned(),
+                    kind: Kind::Look,
+                    failed: false,
+                }),
+                Some(refusal) => Ok(Came::refused(Kind::Look, refusal)),
             },
+            Ok(Call::Act(_))
+                if Rule::ActionOnce.holds() && self.uncertain.as_deref() == Some(signature) =>
+            {
+                self.denied(Rule::ActionOnce, signature);
+                let text = "refused: the same action may have been done; observe first".to_owned();
+                Ok(Came::refused(Kind::Act, text))
+            }
+            Ok(Call::Act(action)) => self.act(action, signature, screen).await,
+        }
+    }
+
+    async fn act(
+        &mut self,
+        action: Action<muster_engine::NodeId>,
+        signature: &str,
+        screen: &mut Arc<Observation>,
+    ) -> Result<Came, StepError> {
+        let selects = matches!(action, Action::Select { .. });
+        let target = action.target().copied();
+        match self.context.harness.perform(action).await {
+            Ok(done) => {
+                let (told, text) = self.told(&done.before, &done.after);
+                let kind = match selects && resets(target, &done.before, &done.after) {
+                    true => Kind::Reset,
+                    false => Kind::Act,
+                };
+                *screen = done.after;
+                Ok(Came::Text {
+                    told,
+                    text,
+                    kind,
+                    failed: false,
+                })
+            }
+            Err(StepError::Refused { code, message }) => Ok(Came::refused(
+                Kind::Act,
+                format!("not done: {code}: {message}"),
+            )),
+            Err(StepError::Uncertain { message }) => {
+                self.uncertain = Some(signature.to_owned());
+                let text = format!(
+                    "may have been done: {message}; look before you go on, and don't repeat it"
+                );
+                Ok(Came::refused(Kind::Act, text))
+            }
+            Err(stop) => Err(stop),
         }
     }
 
     /// What an action changed.
-    fn told(&mut self, before: &Observation, after: &Observation) -> String {
-        let now = text::render(after, SCREEN_BYTES);
-        match change(&text::render(before, SCREEN_BYTES), &now) {
-            Change::None => "done; no visible effect".to_owned(),
-            Change::Lines(lines) => format!(
-                "done; the screen changed:\n{}",
-                prompt::fenced("changes", &lines)
-            ),
+    fn told(&self, before: &Observation, after: &Observation) -> (Told, String) {
+        let now = text::render(after, self.screen_bytes);
+        match change(&text::render(before, self.screen_bytes), &now) {
+            Change::None => (Told::Line, "done; no visible effect".to_owned()),
+            Change::Lines(lines) => {
+                let lines = self.fence.around("changes", &lines);
+                (Told::Changes, format!("done; the screen changed:\n{lines}"))
+            }
             Change::Whole => {
-                self.screens.push(self.messages.len());
-                format!("done; the screen now:\n{}", prompt::fenced("screen", &now))
+                let shown = self.fence.around("screen", &now);
+                (Told::Screen, format!("done; the screen now:\n{shown}"))
             }
         }
     }
 
+    /// Takes a picture for the end of the round, or says why there is none. Closed pixels stay so.
+    async fn look(&mut self) -> Result<Option<String>, StepError> {
+        if !self.pictures {
+            return Ok(Some(
+                "refused: there are no pictures in this step".to_owned(),
+            ));
+        }
+        match self.context.harness.screenshot().await {
+            Ok(image) => {
+                self.picture = Some(image);
+                Ok(None)
+            }
+            Err(StepError::Refused { code, message }) => {
+                self.pictures = code != ErrorCode::PolicyDenied;
+                Ok(Some(format!("not done: {code}: {message}")))
+            }
+            Err(StepError::Uncertain { message }) => Ok(Some(format!("not done: {message}"))),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Puts the round's picture into the conversation.
+    fn show(&mut self) {
+        if let Some(image) = self.picture.take() {
+            self.conversation.picture(image);
+        }
+    }
+
+    fn denied(&self, rule: Rule, what: &str) {
+        self.context
+            .harness
+            .note(EventKind::Denied, rule.as_str(), what);
+    }
+
+    /// Lets the guard see a call; what the model is told of it.
+    fn watched(&mut self, made: Made<'_>) -> String {
+        let signal = self.guard.note(made);
+        if !Rule::LoopStalled.holds() {
+            return String::new();
+        }
+        let (what, note) = match signal {
+            Signal::Warn(what) => {
+                let note = format!("\nNote: {what}. Try something else, or give your verdict.");
+                (what, note)
+            }
+            Signal::Force(what) if self.forced.is_none() => {
+                let note = format!("\nOnly complete_step is left: {what}. Give your verdict.");
+                self.forced = Some(what.clone());
+                (what, note)
+            }
+            Signal::Fine | Signal::Force(_) => return String::new(),
+        };
+        let rule = Rule::LoopStalled.as_str();
+        self.context.harness.note(EventKind::Stalled, rule, &what);
+        note
+    }
+
     /// Accepts a verdict, or says what is wrong with it.
     fn complete(&mut self, completion: Completion) -> Came {
-        let refused = |text: &str| Came::Text {
-            text: format!("refused: {text}"),
-            failed: true,
-        };
+        let refused = |text: &str| Came::refused(Kind::Other, format!("refused: {text}"));
         if completion.summary.trim().is_empty() {
             return refused("a verdict needs a summary");
         }
@@ -233,7 +418,7 @@ impl<'a> Loop<'a> {
             .error_code
             .as_deref()
             .and_then(ErrorCode::parse)
-            .filter(|code| code.model_may_pick());
+            .filter(|code| code.model_may_pick() || !Rule::VerdictCode.holds());
         let code = match completion.status {
             VerdictStatus::Passed => None,
             VerdictStatus::Failed => Some(code.unwrap_or(ErrorCode::ActionFailed)),
@@ -250,50 +435,25 @@ impl<'a> Loop<'a> {
         };
         Came::Verdict(verdict(completion.status, completion.summary.trim(), code))
     }
+}
 
-    /// Puts a result into the conversation, and lets the guard see the call.
-    fn result(&mut self, call: &ToolCall, text: String, failed: bool) {
-        self.messages.push(Message::ToolResult {
-            call_id: call.id.clone(),
-            text,
-        });
-        let acts = !matches!(call.name.as_str(), "observe" | tools::COMPLETE);
-        let signal = self
-            .guard
-            .note(&format!("{} {}", call.name, call.input), acts, failed);
-        let note = match signal {
-            Signal::Warn(what) => {
-                format!("\nNote: {what}. Try something else, or give your verdict.")
-            }
-            Signal::Force(what) if self.forced.is_none() => {
-                let note = format!("\nOnly complete_step is left: {what}. Give your verdict.");
-                self.forced = Some(what);
-                note
-            }
-            Signal::Fine | Signal::Force(_) => return,
-        };
-        if let Some(Message::ToolResult { text, .. }) = self.messages.last_mut() {
-            text.push_str(&note);
-        }
+/// A call without its wording: the tool, its target by role and name, and the rest of its input;
+/// and the target alone.
+fn signature(call: &ToolCall, screen: &Observation) -> (String, String) {
+    let Ok(serde_json::Value::Object(mut input)) = serde_json::from_str(&call.input) else {
+        return (format!("{} {}", call.name, call.input), String::new());
+    };
+    let named = input
+        .get("target")
+        .and_then(|target| target.as_str())
+        .and_then(|target| target.trim().trim_start_matches('#').strip_prefix('n'))
+        .and_then(|digits| digits.parse().ok())
+        .and_then(|id| screen.node(muster_engine::NodeId(id)))
+        .map(called)
+        .unwrap_or_default();
+    if !named.is_empty() {
+        input.insert("target".to_owned(), named.clone().into());
     }
-
-    /// Leaves out all screens but the newest, once they take too much.
-    fn forget_screens(&mut self) {
-        let Some((_, stale)) = self.screens.split_last() else {
-            return;
-        };
-        let size = |index: &usize| match &self.messages[*index] {
-            Message::ToolResult { text, .. } => text.len(),
-            Message::User { .. } | Message::Assistant { .. } => 0,
-        };
-        if stale.iter().map(size).sum::<usize>() <= STALE_BYTES {
-            return;
-        }
-        for &index in stale {
-            if let Message::ToolResult { text, .. } = &mut self.messages[index] {
-                "done; an earlier screen, left out".clone_into(text);
-            }
-        }
-        self.screens.drain(..self.screens.len() - 1);
-    }
+    let parts: std::collections::BTreeMap<_, _> = input.iter().collect();
+    (format!("{} {parts:?}", call.name), named)
 }

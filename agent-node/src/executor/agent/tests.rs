@@ -1,6 +1,7 @@
 //! Stories of the loop and the judge with a model that says what the test wrote.
 
 use muster_proto::code::ErrorCode;
+use muster_proto::step::EventKind;
 use muster_proto::verdict::{Answer, Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelReply, TokenUsage, ToolCall};
 use serde_json::{Value, json};
@@ -9,6 +10,8 @@ use super::AgentExecutor;
 use crate::executor::sketch::{App, FakeHarness};
 use crate::executor::{Executor, StepContext};
 use crate::harness::StepError;
+
+const EXECUTOR: AgentExecutor = AgentExecutor { idle_looks: 6 };
 
 const DOOR: &str = r#"
 == door /login "Log in"
@@ -61,7 +64,7 @@ fn context<'a>(harness: &'a FakeHarness, params: &'a Value) -> StepContext<'a> {
 }
 
 async fn run(harness: &FakeHarness, params: &Value) -> Result<Verdict, StepError> {
-    AgentExecutor.run_step(&context(harness, params)).await
+    EXECUTOR.run_step(&context(harness, params)).await
 }
 
 /// The texts that the model got as results, of its last request.
@@ -221,7 +224,7 @@ async fn a_judgment_is_repaired_once() {
     };
     let bad = || says(&[("judge", json!({"answer": "maybe", "explanation": "hm"}))]);
     let drawn = harness(vec![bad(), good()]);
-    let judgment = AgentExecutor
+    let judgment = EXECUTOR
         .judge(&context(&drawn, &Value::Null))
         .await
         .unwrap();
@@ -235,8 +238,7 @@ async fn a_judgment_is_repaired_once() {
     );
 
     let drawn = harness(vec![bad(), bad(), good()]);
-    let Err(StepError::Stop(problem)) = AgentExecutor.judge(&context(&drawn, &Value::Null)).await
-    else {
+    let Err(StepError::Stop(problem)) = EXECUTOR.judge(&context(&drawn, &Value::Null)).await else {
         panic!("accepted")
     };
     assert_eq!(problem.code, ErrorCode::ModelOutputInvalid);
@@ -255,10 +257,166 @@ async fn extracted_data_fits_its_schema_or_is_absent() {
     let drawn = harness(vec![unfit.clone(), found, absent, unfit.clone(), unfit]);
     let nothing = Value::Null;
     let context = context(&drawn, &nothing);
-    let extract = || AgentExecutor.extract(&context, &schema);
+    let extract = || EXECUTOR.extract(&context, &schema);
     assert_eq!(extract().await, Ok(Some(json!({"title": "Log in"}))));
     assert_eq!(extract().await, Ok(None));
     assert!(
         matches!(extract().await, Err(StepError::Stop(problem)) if problem.code == ErrorCode::ModelOutputInvalid)
     );
+}
+
+fn passes() -> ModelReply {
+    says(&[(
+        "complete_step",
+        json!({"status": "passed", "summary": "done"}),
+    )])
+}
+
+/// Pictures in a request, and whether `screenshot` was offered with it.
+fn seen(harness: &FakeHarness, request: usize) -> (usize, bool) {
+    let request = harness.requests()[request].clone();
+    let pictures = request.messages.iter().map(|message| match message {
+        Message::User { images, .. } => images.len(),
+        _ => 0,
+    });
+    let offered = request.tools.iter().any(|tool| tool.name == "screenshot");
+    (pictures.sum(), offered)
+}
+
+#[tokio::test]
+async fn a_model_that_sees_gets_pictures_until_pixels_close() {
+    let ask = || says(&[("screenshot", json!({})), ("observe", json!({}))]);
+    let drawn = harness(vec![ask(), passes()]).seeing(false);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(seen(&drawn, 0), (0, true));
+    assert_eq!(seen(&drawn, 1), (1, true));
+    // The picture stands behind all answers of its round.
+    let last = drawn.requests()[1].messages.last().cloned();
+    assert!(matches!(last, Some(Message::User { images, .. }) if images.len() == 1));
+
+    let drawn = harness(vec![ask(), passes()]).seeing(true);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(seen(&drawn, 1), (0, false));
+    assert!(results(&drawn)[0].contains("POLICY_DENIED"));
+
+    let drawn = harness(vec![ask(), passes()]);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(seen(&drawn, 0), (0, false));
+    assert!(results(&drawn)[0].starts_with("refused"));
+}
+
+#[tokio::test]
+async fn a_screen_without_anything_to_act_on_opens_with_a_picture() {
+    let canvas = App::parse("== door /draw \"Draw\"\nmain\n  text \"A canvas\"\n");
+    let drawn = FakeHarness::new(canvas, "door")
+        .replies([passes()])
+        .seeing(false);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(seen(&drawn, 0), (1, true));
+    let drawn = harness(vec![passes()]).seeing(false);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(seen(&drawn, 0), (0, true));
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_long_is_shortened_once() {
+    let look = || says(&[("observe", json!({}))]);
+    let drawn = harness(vec![passes()]).overflowing(1);
+    assert_eq!(
+        run(&drawn, &Value::Null).await.unwrap().status,
+        VerdictStatus::Passed
+    );
+    let drawn = harness(vec![look(), passes()]).overflowing(2);
+    let verdict = run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(
+        (verdict.status, verdict.code),
+        (VerdictStatus::Blocked, Some(ErrorCode::ContextOverflow))
+    );
+    assert_eq!(drawn.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn an_action_of_unknown_outcome_is_not_repeated_before_a_look() {
+    let drawn = harness(Vec::new()).unsure(1);
+    let help = id(&drawn, "button", "Help");
+    let tap = || ("tap", json!({"target": help}));
+    let drawn = drawn.replies([
+        says(&[tap(), tap()]),
+        says(&[("observe", json!({})), tap()]),
+        passes(),
+    ]);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(drawn.done().len(), 2);
+    let told = results(&drawn);
+    assert!(told[0].starts_with("may have been done"), "{}", told[0]);
+    assert!(
+        told[1].starts_with("refused: the same action"),
+        "{}",
+        told[1]
+    );
+    assert!(told[3].starts_with("done"), "{}", told[3]);
+    assert_eq!(
+        drawn.events(),
+        [
+            (EventKind::Denied, "action.once".to_owned()),
+            // The third tap of Help brought nothing either: a warning.
+            (EventKind::Stalled, "loop.stalled".to_owned())
+        ]
+    );
+}
+
+#[tokio::test]
+async fn calls_after_a_verdict_do_nothing() {
+    let drawn = harness(Vec::new());
+    let button = id(&drawn, "button", "Log in");
+    let verdict = (
+        "complete_step",
+        json!({"status": "passed", "summary": "done"}),
+    );
+    let drawn = drawn.replies([says(&[verdict, ("tap", json!({"target": button}))])]);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert!(drawn.done().is_empty());
+    assert_eq!(drawn.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn an_oversized_call_is_refused() {
+    let drawn = harness(Vec::new());
+    let email = id(&drawn, "textbox", "Email");
+    let long = json!({"target": email, "value": "x".repeat(64 * 1024)});
+    let drawn = drawn.replies([says(&[("type", long)]), passes()]);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert!(drawn.done().is_empty());
+    assert!(results(&drawn)[0].contains("takes at most 65536"));
+    assert_eq!(
+        drawn.events(),
+        [(EventKind::Denied, "tool.schema".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn looking_without_end_leaves_only_the_verdict_and_is_noted() {
+    let look = says(&[("observe", json!({}))]);
+    let mut replies = vec![look; 6];
+    replies.push(passes());
+    let drawn = harness(replies);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(drawn.requests()[6].tools.len(), 1);
+    assert_eq!(
+        drawn.events(),
+        [(EventKind::Stalled, "loop.stalled".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_forged_code_of_the_runner_is_no_reason() {
+    let forged = || {
+        says(&[(
+            "complete_step",
+            json!({"status": "failed", "summary": "out of time", "errorCode": "STEP_TIMEOUT"}),
+        )])
+    };
+    let drawn = harness(vec![forged()]);
+    let verdict = run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(verdict.code, Some(ErrorCode::ActionFailed));
 }

@@ -20,6 +20,8 @@ const MAX_INPUT: usize = 64 * 1024;
 pub(super) enum Call {
     /// A look at the whole screen.
     Observe,
+    /// A picture of the viewport.
+    Screenshot,
     /// An action.
     Act(Action<NodeId>),
     /// A verdict, not yet accepted.
@@ -100,6 +102,10 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             input::<Nothing>(call)?;
             return Ok(Call::Observe);
         }
+        "screenshot" => {
+            input::<Nothing>(call)?;
+            return Ok(Call::Screenshot);
+        }
         COMPLETE => return input(call).map(Call::Complete),
         "tap" => Action::Tap {
             target: target(&input::<OnTarget>(call)?.target)?,
@@ -156,7 +162,10 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             Action::Back {}
         }
         other => {
-            let names: Vec<String> = offered(true).into_iter().map(|tool| tool.name).collect();
+            let names: Vec<String> = offered(true, true)
+                .into_iter()
+                .map(|tool| tool.name)
+                .collect();
             return Err(format!(
                 "refused: there is no tool {other:?}; the tools are {}",
                 names.join(", ")
@@ -193,12 +202,18 @@ fn target(text: &str) -> Result<NodeId, String> {
     })
 }
 
-/// All tools. `type_secret` only where the step has secrets.
-pub(super) fn offered(secrets: bool) -> Vec<Tool> {
+/// All tools. `type_secret` only where the step has secrets, `screenshot` where the model sees.
+pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
     let id = json!({"type": "string", "description": "An element's id from the screen, like n42."});
     let on_target = json!({"target": id});
     let mut tools = vec![
         tool("observe", "Shows the whole screen again.", &json!({}), &[]),
+        tool(
+            "screenshot",
+            "Shows a picture of the viewport.",
+            &json!({}),
+            &[],
+        ),
         tool("tap", "Clicks an element.", &on_target, &["target"]),
         tool(
             "type",
@@ -252,6 +267,7 @@ pub(super) fn offered(secrets: bool) -> Vec<Tool> {
         complete(),
     ];
     tools.retain(|tool| secrets || tool.name != "type_secret");
+    tools.retain(|tool| vision || tool.name != "screenshot");
     tools
 }
 
@@ -298,7 +314,7 @@ mod tests {
     #[test]
     fn every_offered_tool_parses_and_no_other() {
         let full = json!({"target": "#n7", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
-        for tool in offered(true) {
+        for tool in offered(true, true) {
             let mut fitting = full.clone();
             let fields = tool.schema["required"].as_array().unwrap().clone();
             fitting

@@ -30,6 +30,15 @@ struct State {
     actions: u32,
     replies: VecDeque<ModelReply>,
     requests: Vec<ModelRequest>,
+    events: Vec<(EventKind, String)>,
+    /// Whether its models take pictures.
+    sees: bool,
+    /// Whether pixels are closed.
+    closed: bool,
+    /// Requests that the model still refuses for their length.
+    overflows: u32,
+    /// Actions that still end without a known outcome.
+    uncertain: u32,
 }
 
 /// Actions, and model calls or decisions, of one step.
@@ -52,6 +61,11 @@ impl FakeHarness {
             actions: 0,
             replies: VecDeque::new(),
             requests: Vec::new(),
+            events: Vec::new(),
+            sees: false,
+            closed: false,
+            overflows: 0,
+            uncertain: 0,
         };
         Self {
             app,
@@ -66,6 +80,29 @@ impl FakeHarness {
     ) -> Self {
         self.state().replies.extend(replies);
         self
+    }
+
+    /// With models that take pictures; `closed` = the attempt's pixels are.
+    pub(in crate::executor) fn seeing(self, closed: bool) -> Self {
+        (self.state().sees, self.state().closed) = (true, closed);
+        self
+    }
+
+    /// The next so many requests are too long for the model.
+    pub(in crate::executor) fn overflowing(self, requests: u32) -> Self {
+        self.state().overflows = requests;
+        self
+    }
+
+    /// The next so many actions end without a known outcome.
+    pub(in crate::executor) fn unsure(self, actions: u32) -> Self {
+        self.state().uncertain = actions;
+        self
+    }
+
+    /// What guards wrote down: kind and name.
+    pub(in crate::executor) fn events(&self) -> Vec<(EventKind, String)> {
+        self.state().events.clone()
     }
 
     /// What was done, one line each.
@@ -184,6 +221,12 @@ impl Harness for FakeHarness {
             (other, _) => other.verb().to_owned(),
         };
         state.done.push(said);
+        if state.uncertain > 0 {
+            state.uncertain -= 1;
+            return Err(StepError::Uncertain {
+                message: "the browser did not answer".to_owned(),
+            });
+        }
         let lead = action
             .target()
             .filter(|_| follows)
@@ -223,6 +266,12 @@ impl Harness for FakeHarness {
     }
 
     async fn screenshot(&self) -> Result<Image, StepError> {
+        if self.state().closed {
+            return Err(StepError::Refused {
+                code: ErrorCode::PolicyDenied,
+                message: "no pixels".to_owned(),
+            });
+        }
         Ok(Image {
             media_type: "image/png",
             bytes: b"a picture".as_slice().into(),
@@ -230,14 +279,27 @@ impl Harness for FakeHarness {
     }
 
     fn model(&self, _: Tier) -> Option<ModelInfo> {
-        None
+        self.state().sees.then(|| ModelInfo {
+            provider: "scripted",
+            model: "drawn".to_owned(),
+            vision: true,
+        })
     }
 
-    fn note(&self, _: EventKind, _: &str, _: &str) {}
+    fn note(&self, kind: EventKind, name: &str, _: &str) {
+        self.state().events.push((kind, name.to_owned()));
+    }
 
     async fn complete(&self, _: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
         let mut state = self.state();
         state.requests.push(request.clone());
+        if state.overflows > 0 {
+            state.overflows -= 1;
+            return Err(StepError::Refused {
+                code: ErrorCode::ContextOverflow,
+                message: "the prompt is too long".to_owned(),
+            });
+        }
         state.replies.pop_front().ok_or_else(exhausted)
     }
 
