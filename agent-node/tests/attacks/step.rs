@@ -43,7 +43,7 @@ pub(crate) async fn run(step: &StepHarness<'_>) -> Result<Verdict, StepError> {
         replayed: &[],
         handed_off: None,
     };
-    AgentExecutor.run_step(&context).await
+    AgentExecutor { idle_looks: 6 }.run_step(&context).await
 }
 
 async fn forged_verdict() -> Outcome {
