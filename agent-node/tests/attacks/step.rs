@@ -26,7 +26,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         id: "A49",
-        what: "a page grows each turn so that the model never ends",
+        what: "an executor goes on when its budget is spent",
         guard: Guard::BudgetReserved,
         attack: |world| Box::pin(burnt_budget(world)),
     },
