@@ -148,6 +148,9 @@ pub struct RunArgs {
         help_heading = "Recordings"
     )]
     pub agents: AgentsArg,
+    /// Print what each step asked of models, in time, tokens and money
+    #[arg(long)]
+    pub debug: bool,
 }
 
 /// Modes of the cache.

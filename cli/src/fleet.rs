@@ -81,7 +81,7 @@ impl Fleet {
                     worker: own_command(env, "worker"),
                     supervisor: own_command(env, "supervisor"),
                     browser: browser_source(&project.config.browser),
-                    brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
+                    brains: Arc::new(ConfiguredBrains::new(env.vars.clone(), NodePolicy::Project)),
                     env: env.vars.clone(),
                     policy: NodePolicy::Project,
                     folder: project.dir.clone(),

@@ -15,6 +15,7 @@ mod env;
 mod failure;
 mod fleet;
 mod interrupt;
+mod ledger;
 mod list;
 mod node;
 mod plan;

@@ -45,7 +45,7 @@ pub(crate) async fn serve(args: NodeArgs, env: &Env) -> Result<u8, Failure> {
             Some(url) => BrowserSource::Fixed(url),
             None => BrowserSource::Local(args.browser.map(PathBuf::from)),
         },
-        brains: Arc::new(ConfiguredBrains::new(env.vars.clone())),
+        brains: Arc::new(ConfiguredBrains::new(env.vars.clone(), policy.clone())),
         env: env.vars.clone(),
         policy,
         folder,

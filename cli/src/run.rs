@@ -182,7 +182,7 @@ async fn one_run(
         Err(failure) => return Err(failure),
     };
     let records = client.records(&run).await;
-    summary::report(project, &run, &records)
+    summary::report(project, &run, &records, args.debug)
 }
 
 /// Targets that some unit runs on, in order.

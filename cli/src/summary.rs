@@ -12,13 +12,20 @@ use muster_proto::step::{CacheMode, StepKind, StepStatus, WriteState};
 use muster_proto::v1;
 
 use crate::failure::Failure;
+use crate::ledger;
 use crate::project::Project;
 
 /// Most lines of the failure screen shown in a terminal; the report has all of it.
 const SCREEN_LINES: usize = 12;
 
 /// Writes the reports, prints the summary, answers with the exit code.
-pub(crate) fn report(project: &Project, run: &v1::Run, records: &Records) -> Result<u8, Failure> {
+/// `debug`: the steps that asked a model go to standard error, as a table.
+pub(crate) fn report(
+    project: &Project,
+    run: &v1::Run,
+    records: &Records,
+    debug: bool,
+) -> Result<u8, Failure> {
     let report = Report::fold(run, records);
     let output = project.output();
     let reporters: [Box<dyn Reporter>; 2] = [
@@ -30,6 +37,9 @@ pub(crate) fn report(project: &Project, run: &v1::Run, records: &Records) -> Res
         if let Err(problem) = reporter.finish(&report) {
             unwritten.push(problem);
         }
+    }
+    if debug {
+        eprint!("\n{}", ledger::steps(&report));
     }
     print!("{}", render(&report, &project.dir, &output));
     let code = u8::try_from(report.exit_code).unwrap_or(4);
@@ -100,15 +110,13 @@ fn render(report: &Report, project: &Path, output: &Path) -> String {
     text.push_str(&format!("\n{verdict}  {}\n", parts.join(", ")));
     let tokens = match ai.model_calls {
         0 => String::new(),
-        _ => format!(
-            ", {} tokens in ({} cached), {} out",
-            ai.input_tokens, ai.cached_tokens, ai.output_tokens
-        ),
+        _ => format!(", {}", ledger::tokens(&ai)),
     };
     text.push_str(&format!(
         "AI      {} model calls, {} decisions, {} actions{tokens}\n",
         ai.model_calls, ai.decisions, ai.actions
     ));
+    text.push_str(&ledger::models(&report.totals.models));
     text.push_str(&format!(
         "Cache   {} goals: {} replayed ({} recorded by another node), {} handed off, {} missed\n        {} saved, {} kept, {} evicted, {} unconfirmed, {} not written\n",
         cache.goals,

@@ -23,7 +23,10 @@
 )]
 
 mod act;
+mod brain;
 mod case;
+mod egress;
+mod fill;
 mod model;
 mod peer;
 mod pending;
@@ -45,6 +48,9 @@ const AREAS: &[&[Case]] = &[
     step::CASES,
     secret::CASES,
     redact::CASES,
+    fill::CASES,
+    egress::CASES,
+    brain::CASES,
     peer::CASES,
 ];
 

@@ -3,9 +3,34 @@
 /// Id, what is tried, and what the case waits for.
 pub(crate) const PENDING: &[(&str, &str, &str)] = &[
     (
+        "A07",
+        "orders stand in a picture",
+        "a model that reads pictures",
+    ),
+    (
+        "A13",
+        "a popup goes elsewhere",
+        "popups: today one opens and never loads",
+    ),
+    (
+        "A15",
+        "the page prints that the test passed",
+        "a judge's model",
+    ),
+    (
         "A16",
         "the screen claims success while the API fails",
         "checks on network traffic",
+    ),
+    (
+        "A17",
+        "dialogs, permission prompts and downloads without end",
+        "bounds on dialogs, permissions and downloads",
+    ),
+    (
+        "A21",
+        "the field swaps its type between check and fill",
+        "a page that can be held between the two",
     ),
     (
         "A26",
@@ -16,6 +41,16 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "A32",
         "a download or the clipboard holds a secret",
         "downloads as artefacts",
+    ),
+    (
+        "A27",
+        "a one-time code stands on the screen",
+        "a case with a seed",
+    ),
+    (
+        "A33",
+        "telemetry carries what it should not",
+        "a case in the binary's tests",
     ),
     (
         "A34",
@@ -54,6 +89,11 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "enrolment of nodes",
     ),
     (
+        "A43",
+        "a bundle holds links, devices or climbs out",
+        "a switch in the suite's packing",
+    ),
+    (
         "A44",
         "a test escapes its interpreter",
         "the confinement of workers",
@@ -62,6 +102,11 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "A45",
         "a hosted browser is shared between attempts",
         "hosted browsers",
+    ),
+    (
+        "A48",
+        "a model answers with 10 MB or never ends",
+        "a switch in the model clients",
     ),
     ("A50", "page text runs in a report", "reports in HTML"),
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_proto::id::BlobDigest;
 use muster_proto::outcome::{Problem, Status};
-use muster_proto::step::{AttemptRecord, CacheMode, StepRecord, Usage, WriteState};
+use muster_proto::step::{AttemptRecord, CacheMode, LedgerRow, StepRecord, Usage, WriteState};
 use muster_proto::v1;
 use prost::Message;
 
@@ -135,6 +135,7 @@ fn attempt_report(
     let mut steps = record.steps;
     for step in &mut steps {
         count_goal(&mut totals.cache, step, &record.node);
+        count_models(&mut totals.models, step);
         merge(step, &committed.settled);
     }
     AttemptReport {
@@ -150,6 +151,8 @@ fn attempt_report(
         steps,
         console: record.console,
         screen_at_failure: record.screen_at_failure,
+        events: record.events,
+        tainted: record.tainted,
     }
 }
 
@@ -161,6 +164,20 @@ fn merge(step: &mut StepRecord, settled: &[v1::Settled]) {
         cache.write = settlement::parse(&settled.state);
         if cache.detail.is_none() && !settled.detail.is_empty() {
             cache.detail = Some(settled.detail.clone());
+        }
+    }
+}
+
+/// Adds a step's rows to those of the same model and tier.
+fn count_models(rows: &mut Vec<LedgerRow>, step: &StepRecord) {
+    for row in step.agent.iter().flat_map(|agent| &agent.ledger) {
+        let same = |known: &&mut LedgerRow| (known.tier, &known.model) == (row.tier, &row.model);
+        match rows.iter_mut().find(same) {
+            Some(known) => {
+                known.usage += row.usage;
+                known.latency_ms += row.latency_ms;
+            }
+            None => rows.push(row.clone()),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! History of [`SCHEMA`]: 1 = first.
 
 use muster_proto::outcome::{Problem, Status};
-use muster_proto::step::{StepRecord, Usage};
+use muster_proto::step::{Event, LedgerRow, StepRecord, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Version of [`Report`].
@@ -76,6 +76,9 @@ pub struct Counts {
 pub struct Totals {
     /// What was used.
     pub ai: Usage,
+    /// The same by model and by what it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<LedgerRow>,
     /// How goals met the cache.
     pub cache: CacheRow,
 }
@@ -177,4 +180,10 @@ pub struct AttemptReport {
     /// The screen as text when it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen_at_failure: Option<String>,
+    /// What guards did outside of steps, e.g. connections that were denied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+    /// Whether pixels were closed: a secret was filled or seen. True where that is not known.
+    #[serde(default)]
+    pub tainted: bool,
 }

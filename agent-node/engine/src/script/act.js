@@ -26,13 +26,15 @@ async function look(id, element, need, attempt) {
   const target = touchable(element);
   if (!visible(target)) return { why: "not visible" };
   if (!need.pointer) return {};
-  const before = rectOf(target);
-  await frame();
-  await frame();
-  forget();
-  if (!elementOf(id)) return { stale: true };
-  const after = rectOf(target);
-  if (["x", "y", "width", "height"].some((side) => before[side] !== after[side])) return { why: "still moving" };
+  // Two frames, each compared: what swings back is where it was after two, and moves all the same.
+  for (let drawn = 0; drawn < 2; drawn++) {
+    const before = rectOf(target);
+    await frame();
+    forget();
+    if (!elementOf(id)) return { stale: true };
+    const after = rectOf(target);
+    if (["x", "y", "width", "height"].some((side) => before[side] !== after[side])) return { why: "still moving" };
+  }
   let point = pointOf(target);
   const covered = () => (need.hit ? cover(element, target, point) : null);
   if (!point || covered()) {

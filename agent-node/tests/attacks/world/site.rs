@@ -39,7 +39,7 @@ impl Site {
         }
     }
 
-    /// Serves a page; yields its address.
+    /// Serves a page, or with `302 ADDRESS` a redirect; yields its address.
     pub(crate) fn serve(&self, path: &str, html: impl Into<String>) -> String {
         let mut state = self.state.lock().unwrap();
         state.pages.insert(path.to_owned(), html.into());
@@ -74,12 +74,15 @@ async fn answer(socket: TcpStream, state: Arc<Mutex<State>>) {
         state.asked.push(path.clone());
         state.pages.get(&path).cloned()
     };
-    let (status, body) = match page {
-        Some(page) => ("200 OK", page),
-        None => ("404 Not Found", String::new()),
+    let redirect = page.as_ref().and_then(|page| page.strip_prefix("302 "));
+    let (status, more) = match (&page, redirect) {
+        (_, Some(to)) => ("302 Found", format!("Location: {to}\r\n")),
+        (Some(_), None) => ("200 OK", String::new()),
+        (None, None) => ("404 Not Found", String::new()),
     };
+    let body = page.unwrap_or_default();
     let answer = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\n{more}Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
     // The browser may have gone away.
