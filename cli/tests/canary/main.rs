@@ -164,7 +164,10 @@ impl World<'_> {
             project.join("c.sock"),
         );
         let known = ["--coordinator", "unix:recorder.sock"];
-        let mut node = self.muster(&project, &[&["node"], &known[..]].concat());
+        let mut node = self.muster(
+            &project,
+            &[&["node", "--trust-project"], &known[..]].concat(),
+        );
         node.env("CANARY", SECRET);
         let node = Running::start(node, "offers");
         self.ran(self.muster(&project, &[&["run"], &known[..]].concat()));
