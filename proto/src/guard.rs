@@ -48,20 +48,10 @@ guards! {
     EgressPolicy = "egress.policy",
     /// Metadata addresses, private ranges and Muster's own ports are never reached.
     EgressAddress = "egress.address",
-    /// A page that opens another gets it closed, or under the same policy.
-    PopupClosed = "popup.closed",
-    /// Dialogs are answered at once and in bounded number.
-    DialogBound = "dialog.bound",
-    /// A page is granted no permission.
-    PermissionDenied = "permission.denied",
-    /// Downloads are bounded and land nowhere a page chose.
-    DownloadBound = "download.bound",
     /// An id that left the screen names nothing.
     TargetStale = "target.stale",
     /// The element itself must receive the pointer at dispatch.
     TargetHit = "target.hit",
-    /// A file to upload lies in the suite, unhidden.
-    UploadPath = "upload.path",
     /// A secret is filled only where the step declares it and the field takes it.
     SecretFill = "secret.fill",
     /// A secret fits its field: a password only a password field.
@@ -104,16 +94,10 @@ guards! {
     ActionOnce = "action.once",
     /// A model's address is one that the node pins.
     ModelAddress = "model.address",
-    /// A model's answer is bounded in bytes and time, and late calls do nothing.
-    ModelBound = "model.bound",
     /// A browser's messages are bounded and well-formed, or the browser is dead.
     PeerBound = "peer.bound",
-    /// A browser starts with a fresh profile and offers no stored values.
-    ProfileFresh = "profile.fresh",
     /// Telemetry carries listed attributes alone.
     TelemetryListed = "telemetry.listed",
-    /// What is printed holds no control sequences of the app's.
-    TerminalEscaped = "terminal.escaped",
 }
 
 impl Guard {

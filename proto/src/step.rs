@@ -73,8 +73,6 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
-    /// A decision went from one decider to the next.
-    Hop,
 }
 
 /// One step.
@@ -223,10 +221,6 @@ pub enum Tier {
     Act,
     /// To judge the screen.
     Judge,
-    /// To choose among options.
-    Decide,
-    /// To write the text of a field.
-    Text,
     /// To go on where a replay stopped.
     Heal,
 }
@@ -237,8 +231,6 @@ impl Tier {
         match self {
             Tier::Act => "act",
             Tier::Judge => "judge",
-            Tier::Decide => "decide",
-            Tier::Text => "text",
             Tier::Heal => "heal",
         }
     }

@@ -198,13 +198,6 @@ pub struct Agent {
     pub model: Option<Model>,
     /// The model of judgments; none = `model`.
     pub judge: Option<Model>,
-    /// The model that writes the text of fields for a `decision` executor; none = texts come from
-    /// the goal and its parameters alone.
-    pub text: Option<Model>,
-    /// Who chooses for a `decision` executor, and from which certainty on.
-    pub decision: Decision,
-    /// Where a `remote` executor listens.
-    pub remote: Option<Remote>,
     /// The app's vocabulary, at most 16384 bytes; reaches models; part of the recording's key.
     pub context: String,
     /// Most actions of one goal, 1 to 100.
@@ -221,9 +214,6 @@ impl Default for Agent {
             executor: ExecutorKind::Decision,
             model: None,
             judge: None,
-            text: None,
-            decision: Decision::default(),
-            remote: None,
             context: String::new(),
             max_steps: 25,
             max_model_calls: 25,
@@ -238,7 +228,7 @@ impl Default for Agent {
 pub enum ExecutorKind {
     /// A language model in a tool loop.
     Agent,
-    /// Choices only: by the built-in keyless decider, then by whom `decision` names.
+    /// Choices only; today by the built-in keyless decider.
     Decision,
     /// Ends the run as soon as it is asked: for proving that everything replays.
     Abort,
@@ -258,35 +248,7 @@ impl ExecutorKind {
     }
 }
 
-/// `[agents.NAME.decision]`: the cascade is keyless, then `service`, then `model` as a chooser;
-/// whoever is not configured is left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct Decision {
-    /// A decision service's address, http or https.
-    pub service: Option<String>,
-    /// The node's environment variable that holds its key.
-    pub key_env: Option<String>,
-    /// A chat model as the last chooser.
-    pub model: Option<Model>,
-    /// Least probability of a choice, 0 to 1.
-    pub min_probability: f64,
-    /// Least confidence of an answer, 0 to 1.
-    pub min_confidence: f64,
-}
-
-/// `[agents.NAME.remote]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Remote {
-    /// `http://HOST:PORT` of a `muster.v1.ExecutorService`.
-    pub address: String,
-    /// The node's environment variable that holds the bearer token; none = no token.
-    #[serde(default)]
-    pub key_env: Option<String>,
-}
-
-/// A model at its vendor.
+/// A model at an OpenAI-compatible address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Model {
@@ -297,15 +259,9 @@ pub struct Model {
     /// The node's environment variable that holds the key; none = no key.
     #[serde(default)]
     pub key_env: Option<String>,
-    /// The vendor's wire.
-    #[serde(default)]
-    pub wire: ModelWire,
     /// Whether it takes pictures.
     #[serde(default)]
     pub vision: bool,
-    /// Whether it thinks before it answers.
-    #[serde(default)]
-    pub thinking: Thinking,
     /// What its tokens cost; none = only what the vendor reports is known.
     #[serde(default)]
     pub price: Option<Price>,
@@ -318,41 +274,10 @@ impl Model {
             name: name.into(),
             base_url: base_url.into(),
             key_env: None,
-            wire: ModelWire::default(),
             vision: false,
-            thinking: Thinking::default(),
             price: None,
         }
     }
-}
-
-/// Wires that models speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelWire {
-    /// Chat completions, as OpenAI and many others.
-    #[default]
-    Openai,
-    /// Messages, as Anthropic.
-    Anthropic,
-}
-
-/// Whether a model thinks before it answers. Saying nothing is not off: some vendors think unless
-/// they are told not to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Thinking {
-    /// As the vendor does by itself.
-    #[default]
-    Vendor,
-    /// Not at all, said explicitly.
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
 }
 
 /// Prices of a model, US dollars a million tokens.

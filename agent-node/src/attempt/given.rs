@@ -61,8 +61,6 @@ impl Given {
         StepModels {
             act: of(agent.model.as_ref()),
             judge: of(agent.judge.as_ref().or(agent.model.as_ref())),
-            text: of(agent.text.as_ref()),
-            decide: of(agent.decision.model.as_ref()),
         }
     }
 

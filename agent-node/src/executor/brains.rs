@@ -101,7 +101,7 @@ impl Brains for ConfiguredBrains {
         let client = OpenAiCompatible::new(&model.base_url, &model.name, key).map_err(|error| {
             unavailable(format!("model {:?} can't be used: {error}", model.name))
         })?;
-        let client: Arc<dyn ModelClient> = Arc::new(client);
+        let client: Arc<dyn ModelClient> = Arc::new(client.seeing(model.vision));
         clients.push((model.clone(), Arc::clone(&client)));
         Ok(client)
     }

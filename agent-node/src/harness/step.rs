@@ -73,10 +73,6 @@ pub struct StepModels {
     pub act: Result<StepModel, Problem>,
     /// Judges the screen.
     pub judge: Result<StepModel, Problem>,
-    /// Writes texts of fields.
-    pub text: Result<StepModel, Problem>,
-    /// Chooses among options.
-    pub decide: Result<StepModel, Problem>,
 }
 
 impl StepModels {
@@ -86,8 +82,6 @@ impl StepModels {
         Self {
             act: none(),
             judge: none(),
-            text: none(),
-            decide: none(),
         }
     }
 
@@ -95,8 +89,6 @@ impl StepModels {
         let model = match tier {
             Tier::Act | Tier::Heal => &self.act,
             Tier::Judge => &self.judge,
-            Tier::Text => &self.text,
-            Tier::Decide => &self.decide,
         };
         model.as_ref().map_err(Clone::clone)
     }

@@ -39,6 +39,7 @@ pub struct OpenAiCompatible {
     endpoint: Url,
     model: String,
     key: Option<Secret>,
+    vision: bool,
     /// The vendor refused a forced tool choice before.
     unforced: AtomicBool,
     /// The vendor wants `max_completion_tokens`.
@@ -115,11 +116,17 @@ impl OpenAiCompatible {
             endpoint,
             model: model.to_owned(),
             key,
+            vision: false,
             unforced: AtomicBool::new(false),
             renamed_limit: AtomicBool::new(false),
             stall: STALL,
             backoff: BACKOFF,
         })
+    }
+
+    /// The same for a model that takes pictures, or doesn't.
+    pub fn seeing(self, vision: bool) -> Self {
+        Self { vision, ..self }
     }
 
     async fn once(&self, request: &ModelRequest, deadline: Instant) -> Result<ModelReply, Failed> {
@@ -280,7 +287,7 @@ impl ModelClient for OpenAiCompatible {
         ModelInfo {
             provider: "openai-compatible",
             model: self.model.clone(),
-            vision: false,
+            vision: self.vision,
         }
     }
 }

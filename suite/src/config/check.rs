@@ -294,11 +294,7 @@ fn agent(source: &Source<'_>, name: &str, agent: &Agent) -> Checked {
         );
         return Err(source.error(&keys("idle-looks"), message));
     }
-    for (key, settings) in [
-        ("model", &agent.model),
-        ("judge", &agent.judge),
-        ("text", &agent.text),
-    ] {
+    for (key, settings) in [("model", &agent.model), ("judge", &agent.judge)] {
         if let Some(settings) = settings {
             model(source, &keys(key), settings)?;
         }

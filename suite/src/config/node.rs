@@ -1,5 +1,5 @@
-//! `node.toml`: what a machine lends to runs that others start. Secrets' sources, models' addresses
-//! and executors that a run names count only if this file names them too, so that a run can't read a
+//! `node.toml`: what a machine lends to runs that others start. Secrets' sources and models'
+//! addresses that a run names count only if this file names them too, so that a run can't read a
 //! variable or call an address of its own choosing.
 
 use std::collections::BTreeMap;
@@ -16,8 +16,6 @@ pub struct NodeFile {
     pub secrets: BTreeMap<String, SecretSource>,
     /// Addresses that runs may send prompts to.
     pub models: Vec<ModelPin>,
-    /// Addresses of decision services and remote executors that runs may ask.
-    pub deciders: Vec<DeciderPin>,
     /// What this machine demands of every run's pages.
     pub egress: NodeEgress,
 }
@@ -33,17 +31,6 @@ pub struct ModelPin {
     pub key_env: Option<String>,
 }
 
-/// `[[deciders]]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct DeciderPin {
-    /// The address, as projects write it.
-    pub address: String,
-    /// The variable that holds the key, whatever the project says; none = no key.
-    #[serde(default)]
-    pub key_env: Option<String>,
-}
-
 /// `[egress]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -52,7 +39,7 @@ pub struct NodeEgress {
     pub at_most: EgressPolicy,
 }
 
-/// Whose word counts for secrets' sources, models' addresses and executors.
+/// Whose word counts for secrets' sources and models' addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodePolicy {
     /// The project's: its runs are started on this machine by whoever owns it (`muster run`).
