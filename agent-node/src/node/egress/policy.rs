@@ -197,18 +197,22 @@ fn bare(host: &str) -> String {
         .to_ascii_lowercase()
 }
 
-/// Cloud metadata beyond the link-local range: AWS over IPv6, Alibaba.
+/// Cloud metadata beyond the link-local range: AWS over IPv6, Alibaba, Azure.
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
-const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
+const METADATA_V4: [Ipv4Addr; 2] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
 
 /// RFC 6890 and its IPv6 kin.
 fn reach(ip: IpAddr) -> Reach {
     match ip.to_canonical() {
         IpAddr::V4(v4) => {
-            let [a, b, ..] = v4.octets();
+            let [a, b, c, _] = v4.octets();
             if v4.is_loopback() {
                 Reach::Loopback
-            } else if v4 == METADATA_V4
+            } else if METADATA_V4.contains(&v4)
+                || (a, b, c) == (192, 0, 0)
                 || v4.is_link_local()
                 || v4.is_multicast()
                 || v4.is_broadcast()
@@ -216,7 +220,10 @@ fn reach(ip: IpAddr) -> Reach {
                 || a >= 240
             {
                 Reach::Never
-            } else if v4.is_private() || (a == 100 && (64..128).contains(&b)) {
+            } else if v4.is_private()
+                || (a == 100 && (64..128).contains(&b))
+                || (a == 198 && (18..20).contains(&b))
+            {
                 Reach::Private
             } else {
                 Reach::Public
@@ -243,12 +250,14 @@ fn reach(ip: IpAddr) -> Reach {
     }
 }
 
-/// The IPv4 address inside a NAT64 or 6to4 one.
+/// The IPv4 address inside a NAT64, 6to4 or IPv4-compatible one.
 fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = v6.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(v4(high, low)),
+        [0x64, 0xff9b, 0 | 1, _, _, _, high, low] | [0, 0, 0, 0, 0, 0, high, low] => {
+            Some(v4(high, low))
+        }
         [0x2002, high, low, ..] => Some(v4(high, low)),
         _ => None,
     }
@@ -362,6 +371,9 @@ mod tests {
             "fd12::1",
             "::ffff:10.0.0.1",
             "64:ff9b::a00:1",
+            "64:ff9b:1::a00:1",
+            "::10.0.0.1",
+            "198.18.0.1",
         ] {
             assert!(!at("https://shop.example/", "rebound.example", ip), "{ip}");
         }
@@ -375,6 +387,8 @@ mod tests {
             "0.0.0.0",
             "fe80::1",
             "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
             "224.0.0.1",
             "::ffff:169.254.169.254",
         ] {
