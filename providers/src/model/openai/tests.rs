@@ -125,7 +125,7 @@ fn good() -> Response {
             {"id": "a", "type": "function", "function": {"name": "tap", "arguments": "{\"target\":\"n1\"}"}},
             {"type": "function", "function": {"name": "type", "arguments": {"target": "n2"}}},
         ]}}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 80}},
+        "usage": {"prompt_tokens": 100, "completion_tokens": 7, "cost": 0.00012, "prompt_tokens_details": {"cached_tokens": 80}, "completion_tokens_details": {"reasoning_tokens": 3}},
     });
     Some((
         "200 OK",
@@ -152,9 +152,11 @@ async fn a_conversation_goes_out_and_calls_and_usage_come_back() {
             input: 100,
             cached: 80,
             output: 7,
+            reasoning: 3,
             ..TokenUsage::default()
         })
     );
+    assert_eq!(reply.cost_microusd, Some(120));
     assert_eq!((reply.text.as_str(), reply.requests), ("", 1));
     assert_eq!(
         reply.calls[0],

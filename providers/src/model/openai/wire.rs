@@ -114,12 +114,21 @@ struct Usage {
     completion_tokens: u64,
     #[serde(default)]
     prompt_tokens_details: Option<Details>,
+    #[serde(default)]
+    completion_tokens_details: Option<Details>,
+    /// US dollars; some gateways tell it.
+    #[serde(default)]
+    cost: Option<f64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Details {
     #[serde(default)]
     cached_tokens: Option<u64>,
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
+    #[serde(default)]
+    reasoning_tokens: Option<u64>,
 }
 
 /// Reads a reply; `requests` is left 0. The error says what is wrong.
@@ -148,23 +157,37 @@ pub(super) fn reply(body: &[u8]) -> Result<ModelReply, String> {
                 json => json.to_string(),
             },
         });
-    let usage = reply.usage.map(|usage| TokenUsage {
-        input: usage.prompt_tokens,
-        cached: usage
-            .prompt_tokens_details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or(0),
-        cache_write: 0,
-        output: usage.completion_tokens,
-        reasoning: 0,
+    let cost_microusd = reply.usage.as_ref().and_then(|usage| micro(usage.cost?));
+    let usage = reply.usage.map(|usage| {
+        let input = usage.prompt_tokens_details.unwrap_or_default();
+        let output = usage.completion_tokens_details.unwrap_or_default();
+        TokenUsage {
+            input: usage.prompt_tokens,
+            cached: input.cached_tokens.unwrap_or(0),
+            cache_write: input.cache_write_tokens.unwrap_or(0),
+            output: usage.completion_tokens,
+            reasoning: output.reasoning_tokens.unwrap_or(0),
+        }
     });
     Ok(ModelReply {
         text: said.content.unwrap_or_default(),
         calls: calls.collect(),
         usage,
-        cost_microusd: None,
+        cost_microusd,
         requests: 0,
     })
+}
+
+/// Dollars in millionths, rounded up; none for what is no cost.
+fn micro(usd: f64) -> Option<u64> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the range"
+    )]
+    (0.0..=1e6)
+        .contains(&usd)
+        .then(|| (usd * 1e6).ceil() as u64)
 }
 
 /// What a vendor says about a failed request.
