@@ -20,6 +20,10 @@ const KINDS: [&str; 5] = [
     "millionths of a dollar",
 ];
 
+/// Places in [`KINDS`].
+const CALLS: usize = 0;
+const MONEY: usize = 4;
+
 /// How much of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amounts([u64; 5]);
@@ -50,7 +54,7 @@ impl Amounts {
             usage.model_calls,
             usage.decisions,
             usage.actions,
-            usage.input_tokens + usage.output_tokens,
+            usage.input_tokens.saturating_add(usage.output_tokens),
             usage.cost_microusd,
         ])
     }
@@ -123,9 +127,14 @@ impl Purse {
     pub(super) fn hold(&mut self, amounts: Amounts) -> Result<(), Problem> {
         let taken = self.spent.plus(self.held);
         let after = taken.plus(amounts);
-        let over = self.caps.iter().find(|cap| {
-            amounts.0[cap.kind] > 0 && after.0[cap.kind] > cap.most && Guard::BudgetReserved.holds()
-        });
+        // A call whose price nobody knows is not made once the money is gone.
+        let broke =
+            |cap: &Cap| cap.kind == MONEY && amounts.0[CALLS] > 0 && taken.0[MONEY] >= cap.most;
+        let beyond = |cap: &Cap| amounts.0[cap.kind] > 0 && after.0[cap.kind] > cap.most;
+        let over = self
+            .caps
+            .iter()
+            .find(|cap| (beyond(cap) || broke(cap)) && Guard::BudgetReserved.holds());
         if let Some(Cap { kind, most, whose }) = over {
             let what = KINDS[*kind];
             let share = match *whose {
@@ -292,6 +301,23 @@ mod tests {
             problem.message,
             "the step's budget is 1000 tokens, 850 are spent and 800 more would be needed; raise [budgets.step] in muster.toml"
         );
+    }
+
+    #[test]
+    fn money_that_only_the_vendor_counts_binds_once_it_is_gone() {
+        let test = Spend {
+            usd: Some(0.001),
+            ..Spend::default()
+        };
+        let mut purse = Purse::attempt(
+            &budgets(Spend::default(), test),
+            &v1::BudgetGrant::default(),
+        );
+        let call = Amounts::call(&request(30), None);
+        purse.hold(call).unwrap();
+        purse.settle(call, Amounts([1, 0, 0, 110, 1_000]));
+        assert!(purse.hold(call).is_err());
+        purse.hold(Amounts::action()).unwrap();
     }
 
     #[test]

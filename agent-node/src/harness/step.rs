@@ -549,7 +549,12 @@ impl Harness for StepHarness<'_> {
                 let used =
                     self.meter()
                         .told(tier, &info.model, price.as_ref(), &reply, asked.elapsed());
-                self.settle(held, Amounts::used(&used));
+                // Who tells no usage is taken to have used what was held.
+                let used = match reply.usage {
+                    Some(_) => Amounts::used(&used),
+                    None => held,
+                };
+                self.settle(held, used);
                 Ok(reply)
             }
             // Nobody knows what the vendor will charge for: the most that it can be.

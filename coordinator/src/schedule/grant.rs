@@ -1,7 +1,7 @@
 //! A lease's share of what the run may spend.
 //!
-//! What is left is divided evenly over the units that have none yet, so whatever every lease spends,
-//! the run never spends more. A lease that is lost counts as if it had spent all of its share.
+//! What is left is divided over the units that have none yet, rounded up, so as long as no lease
+//! spends more than its share, the run doesn't either. A lease that is lost counts as if it had spent all of its share.
 
 use muster_proto::v1::{BudgetGrant, Usage};
 
@@ -14,7 +14,7 @@ const KINDS: [Kind; 5] = [
     (|grant| &mut grant.actions, |used| used.actions),
     (
         |grant| &mut grant.tokens,
-        |used| used.input_tokens + used.output_tokens,
+        |used| used.input_tokens.saturating_add(used.output_tokens),
     ),
     (|grant| &mut grant.microusd, |used| used.cost_microusd),
 ];
@@ -26,7 +26,7 @@ pub(crate) fn share(limits: &BudgetGrant, taken: &BudgetGrant, waiting: usize) -
     for (of, _) in KINDS {
         if let Some(most) = *of(&mut limits) {
             let left = most.saturating_sub(of(&mut taken).unwrap_or(0));
-            *of(&mut share) = Some(left / (waiting.max(1) as u64));
+            *of(&mut share) = Some(left.div_ceil(waiting.max(1) as u64));
         }
     }
     share
@@ -36,7 +36,8 @@ pub(crate) fn share(limits: &BudgetGrant, taken: &BudgetGrant, waiting: usize) -
 pub(crate) fn given(taken: &mut BudgetGrant, grant: &BudgetGrant) {
     let mut grant = *grant;
     for (of, _) in KINDS {
-        let sum = of(taken).unwrap_or(0) + of(&mut grant).unwrap_or(0);
+        let share = of(&mut grant).unwrap_or(0);
+        let sum = of(taken).unwrap_or(0).saturating_add(share);
         *of(taken) = Some(sum);
     }
 }
@@ -46,7 +47,8 @@ pub(crate) fn settled(taken: &mut BudgetGrant, grant: &BudgetGrant, used: &Usage
     let mut grant = *grant;
     for (of, used_of) in KINDS {
         if let Some(share) = *of(&mut grant) {
-            let sum = (of(taken).unwrap_or(0) + used_of(used)).saturating_sub(share);
+            let sum = of(taken).unwrap_or(0).saturating_sub(share);
+            let sum = sum.saturating_add(used_of(used));
             *of(taken) = Some(sum);
         }
     }
@@ -75,18 +77,32 @@ mod tests {
         let limits = calls(10);
         let mut taken = BudgetGrant::default();
         let first = share(&limits, &taken, 3);
-        assert_eq!(first, calls(3));
+        assert_eq!(first, calls(4));
         given(&mut taken, &first);
-        // Lost: its three stay taken.
+        // Lost: its four stay taken.
         let second = share(&limits, &taken, 2);
         assert_eq!(second, calls(3));
         given(&mut taken, &second);
         settled(&mut taken, &second, &used(1));
         let third = share(&limits, &taken, 1);
-        assert_eq!(third, calls(6));
+        assert_eq!(third, calls(5));
         given(&mut taken, &third);
-        settled(&mut taken, &third, &used(6));
+        settled(&mut taken, &third, &used(5));
         assert_eq!(share(&limits, &taken, 1), calls(0));
+    }
+
+    #[test]
+    fn a_little_goes_to_the_first() {
+        let mut taken = BudgetGrant::default();
+        let shares: Vec<_> = (1..=4)
+            .rev()
+            .map(|waiting| {
+                let share = share(&calls(2), &taken, waiting);
+                given(&mut taken, &share);
+                share
+            })
+            .collect();
+        assert_eq!(shares, [calls(1), calls(1), calls(0), calls(0)]);
     }
 
     #[test]
