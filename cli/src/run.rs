@@ -10,8 +10,7 @@ use std::time::Duration;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_proto::v1;
-use muster_suite::config::Spend;
-use muster_suite::config::{CacheSetting, ExecutorKind};
+use muster_suite::config::{CacheSetting, ExecutorKind, Spend};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::Apps;

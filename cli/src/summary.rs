@@ -150,6 +150,8 @@ fn unverified(report: &Report) -> Vec<String> {
         .flat_map(|attempt| &attempt.steps)
         .filter_map(|step| {
             let agent = step.agent.as_ref().filter(|agent| agent.call == "act" && !agent.verified)?;
+            // Where the cache is off nothing is recorded anyway, and nobody asks what was verified.
+            agent.cache.as_ref().filter(|cache| cache.mode != CacheMode::Off)?;
             (step.status == StepStatus::Passed).then(|| {
                 let place = step.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
                 format!("{place}no later check verifies the goal “{}”, so it is not recorded; add a check after it", agent.instruction)

@@ -222,6 +222,13 @@ impl Default for Agent {
     }
 }
 
+impl Agent {
+    /// The model of judgments.
+    pub fn judging(&self) -> Option<&Model> {
+        self.judge.as_ref().or(self.model.as_ref())
+    }
+}
+
 /// Kinds of executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

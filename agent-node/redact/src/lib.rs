@@ -6,15 +6,15 @@
 //! Where values overlap, the whole stretch goes and the longest one names it.
 //!
 //! Reading order: this file, [`forms`] (what is looked for; a new form goes there), `skeleton` (what
-//! of a text is compared), `index` (how it is found), then [`Stream`] and [`Lines`] for text that
-//! comes in pieces, and `heads` for values that are cut.
+//! of a text is compared), `index` (how it is found), then [`Lines`] for text that comes in pieces,
+//! and `heads` for values that are cut.
 
 mod forms;
 mod heads;
 mod index;
 mod invisible;
+mod lines;
 mod skeleton;
-mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,7 @@ use muster_proto::secret::{self, Secret};
 use serde_json::Value;
 
 pub use invisible::visible;
-pub use stream::{Lines, Stream};
+pub use lines::Lines;
 
 use heads::Heads;
 use index::{Hit, Index, stretches};

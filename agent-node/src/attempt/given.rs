@@ -60,7 +60,7 @@ impl Given {
         };
         StepModels {
             act: of(agent.model.as_ref()),
-            judge: of(agent.judge.as_ref().or(agent.model.as_ref())),
+            judge: of(agent.judging()),
         }
     }
 
@@ -70,6 +70,6 @@ impl Given {
         name: &str,
         agent: &Agent,
     ) -> Result<Arc<dyn ModelClient>, Problem> {
-        self.client(name, agent.judge.as_ref().or(agent.model.as_ref()))
+        self.client(name, agent.judging())
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn judge(
     agent: &Agent,
     needs_model: bool,
 ) -> Result<Arc<dyn Executor>, Problem> {
-    let model = agent.judge.as_ref().or(agent.model.as_ref());
+    let model = agent.judging();
     let own = match agent.executor {
         ExecutorKind::Agent | ExecutorKind::Abort => true,
         ExecutorKind::Decision | ExecutorKind::Random => model.is_none(),

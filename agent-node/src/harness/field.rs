@@ -7,7 +7,7 @@ use url::Url;
 
 use super::authorize::refused;
 use super::observation::called;
-use super::{Denied, Observation};
+use super::{Denied, Observation, location};
 
 /// Allows the fill of the secret `name` or names the rule that forbids it.
 pub(super) fn takes(
@@ -15,6 +15,7 @@ pub(super) fn takes(
     field: &Node,
     on: &Observation,
     origins: &[String],
+    app: &Url,
 ) -> Result<(), Denied> {
     let refuse = |guard, why: String| {
         let what = called(field);
@@ -23,7 +24,8 @@ pub(super) fn takes(
             format!("secret {name:?} refused: {what}: {why}"),
         ))
     };
-    let origin = origin(field, &on.location, origins);
+    let origin = field.frame_origin.clone();
+    let origin = origin.unwrap_or_else(|| location::origin(&on.location, app));
     if Guard::SecretOrigin.holds() && !origins.contains(&origin) {
         return refuse(
             Guard::SecretOrigin,
@@ -49,19 +51,6 @@ pub(super) fn takes(
         );
     }
     Ok(())
-}
-
-/// The origin of the field's own document. A location without one is the app's own, which is the
-/// first of `origins`.
-fn origin(field: &Node, location: &str, origins: &[String]) -> String {
-    if let Some(origin) = &field.frame_origin {
-        return origin.clone();
-    }
-    match (Url::parse(location), origins.first()) {
-        (Ok(url), _) => url.origin().ascii_serialization(),
-        (Err(_), Some(app)) if location.starts_with('/') => app.clone(),
-        (Err(_), _) => "null".to_owned(),
-    }
 }
 
 /// Whether two fields can't be told apart by what they ask for. A new password is asked for twice
@@ -111,7 +100,8 @@ mod tests {
             },
         };
         let origins = ["http://shop.test".to_owned()];
-        takes("pw", &on.nodes()[0], &on, &origins)
+        let app = Url::parse("http://shop.test/").unwrap();
+        takes("pw", &on.nodes()[0], &on, &origins, &app)
             .err()
             .and_then(|denied| denied.guard)
     }

@@ -41,6 +41,15 @@ pub(super) fn cut(address: &str, app: &Url) -> String {
     cut
 }
 
+/// The origin of a [`cut`] address: the app's own where it has none.
+pub(super) fn origin(location: &str, app: &Url) -> String {
+    let origin = match Url::parse(location) {
+        Ok(url) => url.origin(),
+        Err(_) => app.origin(),
+    };
+    origin.ascii_serialization()
+}
+
 /// The absolute address of a path on the app's site, or why it is none.
 pub(super) fn on_site(path: &str, app: &Url) -> Result<Url, Denied> {
     let scheme = |why: String| Err(refused(Guard::NavigateScheme, format!("{path:?} {why}")));

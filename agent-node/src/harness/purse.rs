@@ -8,7 +8,7 @@ use muster_proto::v1;
 use muster_providers::model::{Message, ModelRequest, TokenUsage};
 use muster_suite::config::{Budgets, Price, Spend};
 
-/// Bytes of a prompt that make at least one token, in any language that models are used with.
+/// Bytes of a prompt that are reckoned as one token: a little less than English takes.
 const BYTES_A_TOKEN: u64 = 3;
 
 /// Kinds of spending, in the order of [`Amounts`].
@@ -17,7 +17,7 @@ const KINDS: [&str; 5] = [
     "decisions",
     "actions",
     "tokens",
-    "millionths of a dollar",
+    "US dollars",
 ];
 
 /// Places in [`KINDS`].
@@ -136,17 +136,23 @@ impl Purse {
             .iter()
             .find(|cap| (beyond(cap) || broke(cap)) && Guard::BudgetReserved.holds());
         if let Some(Cap { kind, most, whose }) = over {
-            let what = KINDS[*kind];
             let share = match *whose {
                 "run" => "this test's share of the run's budget",
                 "test" => "the test's budget",
                 _ => "the step's budget",
             };
+            let told = |amount: u64| match *kind {
+                MONEY => format!("{}.{:06}", amount / 1_000_000, amount % 1_000_000),
+                _ => amount.to_string(),
+            };
             return Err(Problem::new(
                 ErrorCode::StepBudgetExhausted,
                 format!(
-                    "{share} is {most} {what}, {} are spent and {} more would be needed; raise [budgets.{whose}] in muster.toml",
-                    taken.0[*kind], amounts.0[*kind]
+                    "{share} is {} {}, {} are spent and {} more would be needed; raise [budgets.{whose}] in muster.toml",
+                    told(*most),
+                    KINDS[*kind],
+                    told(taken.0[*kind]),
+                    told(amounts.0[*kind])
                 ),
             ));
         }

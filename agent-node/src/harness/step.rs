@@ -193,7 +193,8 @@ impl<'a> StepHarness<'a> {
     fn sink(&self, name: &str, field: NodeId, on: &Observation) -> Result<Sink, StepError> {
         let origins = self.attempt.origins(name);
         if let Some(field) = on.node(field) {
-            field::takes(name, field, on, &origins).map_err(|denied| self.denied(&denied))?;
+            field::takes(name, field, on, &origins, self.attempt.app())
+                .map_err(|denied| self.denied(&denied))?;
         }
         let password = self.grant.rules.secrets.get(name) == Some(&true);
         Ok(Sink {
@@ -226,6 +227,32 @@ impl<'a> StepHarness<'a> {
             );
             self.stop(problem)
         })
+    }
+
+    /// Takes something off the purses and off the step's own limits, or off none of them.
+    fn reserve(
+        &self,
+        amounts: Amounts,
+        limit: impl FnOnce(&mut Meter) -> Result<(), Problem>,
+    ) -> Result<(), StepError> {
+        self.hold(amounts)?;
+        let reserved = limit(&mut self.meter());
+        reserved.map_err(|problem| {
+            self.settle(amounts, Amounts::default());
+            self.stop(problem)
+        })
+    }
+
+    /// A reserved action was committed, or may have been.
+    fn acted(&self) {
+        self.meter().acted();
+        self.settle(Amounts::action(), Amounts::action());
+    }
+
+    /// A reserved action was refused before anything was done.
+    fn released(&self) {
+        self.meter().released();
+        self.settle(Amounts::action(), Amounts::default());
     }
 
     fn settle(&self, held: Amounts, used: Amounts) {
@@ -322,12 +349,12 @@ impl<'a> StepHarness<'a> {
         result: Result<(), PageError>,
     ) -> Result<(), StepError> {
         let Err(error) = result else {
-            self.meter().acted();
+            self.acted();
             return Ok(());
         };
         let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
         let uncertain = |message: String| {
-            self.meter().acted();
+            self.acted();
             self.seen().trace.gap = Some(format!("{} may have been done in part", action.verb()));
             StepError::Uncertain {
                 message: self.attempt.redactor().text(&message),
@@ -359,7 +386,7 @@ impl<'a> StepHarness<'a> {
                 error @ (EngineError::Timeout { .. } | EngineError::Navigation { .. }),
             ) if moves => uncertain(error.to_string()),
             PageError::Engine(error) => {
-                self.meter().released();
+                self.released();
                 if let EngineError::Unfit { guard, .. } = &error {
                     self.note(EventKind::Denied, guard.as_str(), &error.to_string());
                 }
@@ -391,10 +418,7 @@ impl<'a> StepHarness<'a> {
         )
         .map_err(|denied| self.denied(&denied))?;
         let dispatch = self.resolve(&action, &before).await?;
-        self.hold(Amounts::action())?;
-        self.settle(Amounts::action(), Amounts::action());
-        let reserved = self.meter().reserve_action();
-        reserved.map_err(|problem| self.stop(problem))?;
+        self.reserve(Amounts::action(), Meter::reserve_action)?;
         let began = Instant::now();
         self.seen().trace.last_action = Some(began);
         let result = self.dispatch(&dispatch).await;
@@ -511,12 +535,7 @@ impl Harness for StepHarness<'_> {
             Err(problem) => return Err(self.stop(problem)),
         };
         let held = Amounts::call(request, price.as_ref());
-        self.hold(held)?;
-        let reserved = self.meter().reserve_model_call();
-        if let Err(problem) = reserved {
-            self.settle(held, Amounts::default());
-            return Err(self.stop(problem));
-        }
+        self.reserve(held, Meter::reserve_model_call)?;
         let info = client.info();
         let span = info_span!(
             "chat",
@@ -528,6 +547,9 @@ impl Harness for StepHarness<'_> {
             gen_ai.usage.input_tokens = tracing::field::Empty,
             gen_ai.usage.output_tokens = tracing::field::Empty,
             gen_ai.usage.cache_read.input_tokens = tracing::field::Empty,
+            gen_ai.usage.cache_creation.input_tokens = tracing::field::Empty,
+            gen_ai.usage.reasoning.output_tokens = tracing::field::Empty,
+            muster.agent.tier = tier.as_str(),
             error.r#type = tracing::field::Empty,
         );
         let request = ModelRequest {
@@ -546,6 +568,8 @@ impl Harness for StepHarness<'_> {
                 span.record("gen_ai.usage.input_tokens", used.input);
                 span.record("gen_ai.usage.output_tokens", used.output);
                 span.record("gen_ai.usage.cache_read.input_tokens", used.cached);
+                span.record("gen_ai.usage.cache_creation.input_tokens", used.cache_write);
+                span.record("gen_ai.usage.reasoning.output_tokens", used.reasoning);
                 let used =
                     self.meter()
                         .told(tier, &info.model, price.as_ref(), &reply, asked.elapsed());
@@ -574,10 +598,10 @@ impl Harness for StepHarness<'_> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
-        self.hold(Amounts::decision())?;
-        self.settle(Amounts::decision(), Amounts::decision());
-        let reserved = self.meter().reserve_decision();
-        reserved.map_err(|problem| self.stop(problem))
+        let one = Amounts::decision();
+        self.reserve(one, Meter::reserve_decision)?;
+        self.settle(one, one);
+        Ok(())
     }
 
     fn budget(&self) -> Budget {

@@ -6,7 +6,8 @@ use muster_engine::fake::{FakePage, node, screen};
 use muster_engine::{EngineError, Gesture};
 use muster_proto::action::Typed;
 use muster_proto::secret::Secret;
-use muster_suite::config::SecretSource;
+use muster_proto::v1;
+use muster_suite::config::{Budgets, SecretSource};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -422,4 +423,34 @@ async fn refused_addresses_and_ids_name_their_rules() {
     let problem = stage.attempt.may_go(file).unwrap_err();
     assert_eq!(problem.code, ErrorCode::PolicyDenied);
     assert_eq!(stage.attempt.events()[0].name, "navigate.scheme");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_refused_is_not_spent_of_the_attempts_budget_either() {
+    let grant = v1::BudgetGrant {
+        actions: Some(1),
+        ..v1::BudgetGrant::default()
+    };
+    let stage = Stage::of(shop());
+    let purse = Purse::attempt(&Budgets::default(), &grant);
+    let stage = Stage {
+        attempt: stage.attempt.under(purse, Arc::default()),
+        ..stage
+    };
+    let step = stage.step();
+    step.observe().await.unwrap();
+    stage.page.fail_next(EngineError::NotActionable {
+        what: "button".to_owned(),
+        why: "covered".to_owned(),
+    });
+    assert_eq!(
+        code(&step.perform(tap(1)).await.unwrap_err()),
+        ErrorCode::ActionFailed
+    );
+    step.perform(tap(1)).await.unwrap();
+    let spent = step.perform(tap(1)).await.unwrap_err();
+    assert!(
+        matches!(&spent, StepError::Stop(problem) if problem.message.contains("[budgets.run]")),
+        "{spent:?}"
+    );
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -42,8 +42,6 @@ pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub struct AttemptHarness {
     page: Arc<dyn Page>,
     app: Url,
-    /// Grows with each value that comes to be known.
-    redactor: RwLock<Arc<Redactor>>,
     vault: Vault,
     declared: BTreeMap<String, SecretSource>,
     denials: Arc<Denials>,
@@ -131,12 +129,10 @@ impl AttemptHarness {
         secrets: impl Into<Vault>,
         declared: BTreeMap<String, SecretSource>,
     ) -> Self {
-        let vault = secrets.into();
         Self {
             page,
             app,
-            redactor: RwLock::new(Arc::new(Redactor::new(vault.known()))),
-            vault,
+            vault: secrets.into(),
             declared,
             typed: Mutex::default(),
             denials: Arc::default(),
@@ -218,18 +214,7 @@ impl AttemptHarness {
 
     /// Takes secrets out of what leaves the node.
     pub fn redactor(&self) -> Arc<Redactor> {
-        let redactor = self.redactor.read();
-        Arc::clone(&redactor.unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Takes in a value that came to be known: resolved at its fill, rotated or derived from
-    /// another. Values known before stay known.
-    pub fn learn(&self, name: &str, value: &Secret) {
-        let mut redactor = self
-            .redactor
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *redactor = Arc::new(redactor.with(name, value));
+        self.vault.redactor()
     }
 
     /// Whether a secret was filled: no pixels for the rest of the attempt.
@@ -257,25 +242,32 @@ impl AttemptHarness {
         }
     }
 
-    /// Whether a declared secret is a password; SECRET_UNAVAILABLE for an undeclared name.
+    /// Whether a declared secret is a password, for the project or for this machine;
+    /// SECRET_UNAVAILABLE for an undeclared name.
     pub fn is_password(&self, name: &str) -> Result<bool, Problem> {
-        self.declared
-            .get(name)
-            .map(|source| source.password)
-            .ok_or_else(|| {
-                unavailable(format!(
-                    "secret {name:?} is not declared; add [secrets.{name}] to muster.toml"
-                ))
-            })
+        let declared = self.declared.get(name).ok_or_else(|| {
+            unavailable(format!(
+                "secret {name:?} is not declared; add [secrets.{name}] to muster.toml"
+            ))
+        })?;
+        let own = self.vault.own(name);
+        Ok(declared.password || own.is_some_and(|own| own.password))
     }
 
-    /// The origins that a declared secret may be filled on: the app's own, and what its source adds.
+    /// The origins that a declared secret may be filled on: those that this machine names, if it
+    /// names any, else the app's own and what the project adds.
     pub(super) fn origins(&self, name: &str) -> Vec<String> {
-        let added = self.declared.get(name).into_iter();
-        let added = added.flat_map(|source| &source.origins);
-        let added = added.filter_map(|origin| Url::parse(origin).ok());
-        std::iter::once(self.app.clone())
-            .chain(added)
+        let own = self.vault.own(name).map(|own| &own.origins);
+        let (app, listed) = match own.filter(|own| !own.is_empty()) {
+            Some(own) => (None, Some(own)),
+            None => (
+                Some(self.app.clone()),
+                self.declared.get(name).map(|source| &source.origins),
+            ),
+        };
+        let listed = listed.into_iter().flatten();
+        app.into_iter()
+            .chain(listed.filter_map(|origin| Url::parse(origin).ok()))
             .map(|url| url.origin().ascii_serialization())
             .collect()
     }
@@ -295,29 +287,27 @@ impl AttemptHarness {
         let now = jiff::Timestamp::now().as_second();
         let now = u64::try_from(now).unwrap_or_default();
         let Resolved { value, beside } = scope.run(self.vault.resolve(name, now)).await??;
-        let typed = self.typed.lock();
-        let users = typed.unwrap_or_else(PoisonError::into_inner).clone();
-        for derived in beside
-            .iter()
-            .filter(|value| muster_redact::protectable(value))
-        {
-            self.learn(name, derived);
-        }
-        if Guard::SecretDerived.holds() && muster_redact::protectable(&value) {
-            // The headers that a browser or an app would make of them (RFC 7617).
-            for user in &users {
-                let pair = STANDARD.encode(format!("{user}:{}", value.expose()));
-                self.learn(name, &Secret::new(pair));
-            }
-        }
         if !muster_redact::protectable(&value) {
             return Err(unavailable(format!(
                 "secret {name:?} is shorter than {} characters and can't be kept out of reports",
                 muster_redact::MIN_LENGTH
             )));
         }
-        if beside.is_empty() || Guard::SecretDerived.holds() {
-            self.learn(name, &value);
+        let derived = Guard::SecretDerived.holds();
+        if beside.is_empty() || derived {
+            beside
+                .iter()
+                .chain([&value])
+                .for_each(|known| self.vault.learn(name, known));
+        }
+        if derived {
+            // The headers that a browser or an app would make of them (RFC 7617).
+            let typed = self.typed.lock();
+            let users = typed.unwrap_or_else(PoisonError::into_inner).clone();
+            for user in users {
+                let pair = STANDARD.encode(format!("{user}:{}", value.expose()));
+                self.vault.learn(name, &Secret::new(pair));
+            }
         }
         Ok(value)
     }

@@ -100,13 +100,12 @@ impl Runner for Live {
         let longest = Duration::from_millis(assignment.unit.timeout_ms)
             + Duration::from_millis(spec.timeouts.cleanup_ms) * 10
             + OVERSTAY;
-        let redactor = Redactor::new(vault.known());
         let input = AttemptInput {
             run: RunId(assignment.lease.token.unwrap_or_default().run_id),
             node: assignment.node,
             unit: assignment.unit,
             try_: assignment.lease.r#try,
-            secrets: vault,
+            secrets: vault.clone(),
             spec,
             modules,
             page: Arc::clone(&context.page),
@@ -126,6 +125,8 @@ impl Runner for Live {
             AssertUnwindSafe((self.attempt)(input)).catch_unwind(),
         )
         .await;
+        // By what the attempt came to know meanwhile.
+        let redactor = vault.redactor();
         worker.end(&redactor).await;
         let ended = match ended {
             Ok(Ok(output)) => Ok(blame_the_browser(output, &context, &redactor)),

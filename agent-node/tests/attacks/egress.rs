@@ -61,7 +61,9 @@ impl Behind {
         let policy = Policy::new(&Url::parse(app).unwrap(), &target, EgressPolicy::Open);
         let egress = Egress::new([], EgressLimits::default());
         let proxy = egress.open(Arc::new(policy)).await.unwrap();
-        let chromium = Chromium::connect(world.browser(), SOON).await.unwrap();
+        let chromium = Chromium::connect(world.browser().await, SOON)
+            .await
+            .unwrap();
         let options = PageOptions {
             proxy: Some(proxy.url()),
             ..PageOptions::default()

@@ -91,6 +91,7 @@ async fn main() -> ExitCode {
         broken += 1;
         println!("     with its guard: {guarded}\n     without it: {lifted}");
     }
+    world.end().await;
     let pending = pending::PENDING;
     if wanted.is_empty() {
         for (id, what, waits) in pending {

@@ -4,7 +4,7 @@ mod browser;
 mod site;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_agent_node::harness::{
@@ -17,6 +17,7 @@ use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_providers::model::ModelClient;
 use muster_suite::config::SecretSource;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -31,26 +32,33 @@ pub(crate) const PASSWORD: &str = "hunter22-Tulip";
 
 /// What all cases share.
 pub(crate) struct World {
-    browser: OnceLock<Browser>,
+    browser: OnceCell<Browser>,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         Self {
-            browser: OnceLock::new(),
+            browser: OnceCell::new(),
         }
     }
 
     /// The DevTools address of the browser, which starts when it is first asked for.
-    pub(crate) fn browser(&self) -> &str {
-        &self.browser.get_or_init(Browser::start).address
+    pub(crate) async fn browser(&self) -> &str {
+        self.browser.get_or_init(Browser::start).await.address()
+    }
+
+    /// Ends the browser.
+    pub(crate) async fn end(self) {
+        if let Some(browser) = self.browser.into_inner() {
+            browser.end().await;
+        }
     }
 
     /// A fresh page that shows this body, served by a site of its own.
     pub(crate) async fn showing(&self, body: &str) -> Stage {
         let site = Site::start().await;
         let home = site.serve("/", format!("<!doctype html><title>Stage</title>{body}"));
-        let chromium = Chromium::connect(self.browser(), SOON).await.unwrap();
+        let chromium = Chromium::connect(self.browser().await, SOON).await.unwrap();
         let page = chromium.open(PageOptions::default(), SOON).await.unwrap();
         page.goto(&home, SOON).await.unwrap();
         Stage::of(page, site, Some(chromium))

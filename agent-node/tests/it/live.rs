@@ -266,12 +266,7 @@ async fn look_around(input: AttemptInput, app: u16, denied: u16) -> AttemptOutpu
         .page
         .goto(&format!("http://127.0.0.1:{denied}/"), DEADLINE)
         .await;
-    let secrets: Vec<_> = input
-        .secrets
-        .known()
-        .iter()
-        .map(|(name, value)| (name, value.expose().len()))
-        .collect();
+    let secrets = input.secrets.redactor().text("hunter22");
     let modules: Vec<_> = input
         .modules
         .iter()
@@ -284,7 +279,7 @@ async fn look_around(input: AttemptInput, app: u16, denied: u16) -> AttemptOutpu
         echo,
         title,
         format!("{}", matches!(denied, Err(EngineError::Navigation { .. }))),
-        format!("{secrets:?}"),
+        secrets,
         format!("{modules:?}"),
     ];
     output
@@ -313,7 +308,7 @@ async fn an_attempt_gets_a_page_a_worker_secrets_and_modules_and_leaves_nothing(
             "ping",
             "The app",
             "true",
-            r#"[("login", 8)]"#,
+            "<secret:login>",
             r#"[("tests/a.e2e.ts", "export const a = 1;")]"#,
         ]
     );

@@ -188,3 +188,37 @@ async fn a_seed_yields_a_code_and_both_are_redacted() {
     stage.unavailable("bad", "neither base32").await;
     stage.supervisor.close().await;
 }
+
+#[tokio::test]
+async fn a_machine_says_where_its_own_secret_goes_whatever_the_project_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = SecretSource {
+        origins: vec!["http://collector.test".to_owned()],
+        ..env("WORD")
+    };
+    let own = NodeFile {
+        secrets: sources([
+            (
+                "bound",
+                SecretSource {
+                    password: true,
+                    origins: vec!["http://shop.test/path".to_owned()],
+                    ..env("WORD")
+                },
+            ),
+            ("free", env("WORD")),
+        ]),
+        ..NodeFile::default()
+    };
+    let declared = sources([("bound", wanted.clone()), ("free", wanted)]);
+    let stage = Stage::new(folder.path(), declared, NodePolicy::Own(own)).await;
+    let origins = |name| stage.harness.exact_sink(name).origins.unwrap();
+    assert_eq!(origins("bound"), ["http://shop.test"]);
+    assert_eq!(
+        origins("free"),
+        ["http://shop.test", "http://collector.test"]
+    );
+    assert_eq!(stage.harness.is_password("bound"), Ok(true));
+    assert_eq!(stage.harness.is_password("free"), Ok(false));
+    stage.supervisor.close().await;
+}

@@ -19,7 +19,6 @@ const LISTED: &[&str] = &[
     "gen_ai.operation.name",
     "gen_ai.provider.name",
     "gen_ai.request.model",
-    "gen_ai.response.model",
     "gen_ai.tool.name",
     "gen_ai.usage.cache_creation.input_tokens",
     "gen_ai.usage.cache_read.input_tokens",

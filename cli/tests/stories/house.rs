@@ -43,6 +43,8 @@ const ONLY_IN: &[(&str, &str)] = &[
 /// Pure files and folders: no clock, no I/O, no async.
 const PURE: &[&str] = &[
     "proto/src",
+    "coordinator/src/runs/fold.rs",
+    "coordinator/src/runs/grant.rs",
     "coordinator/src/schedule",
     "coordinator/src/verdict.rs",
     "agent-node/src/harness/authorize.rs",

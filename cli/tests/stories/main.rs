@@ -15,6 +15,7 @@ mod bad_input;
 mod fleet;
 mod house;
 mod leftovers;
+mod limits;
 mod replay;
 mod support;
 mod telemetry;

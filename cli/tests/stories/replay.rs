@@ -181,3 +181,13 @@ fn a_goal_that_no_check_verifies_is_told_and_not_recorded() {
         .exits(0)
         .says("0 recordings");
 }
+
+#[test]
+fn without_a_cache_nobody_is_told_that_a_verified_goal_is_not() {
+    let project = Project::shop(&[]);
+    let ran = project
+        .muster(&["run", "search.e2e.ts", "--no-cache"])
+        .exits(0);
+    assert!(!goals(&project.report()).is_empty());
+    assert!(!ran.out.contains("no later check verifies"), "{}", ran.out);
+}

@@ -12,7 +12,7 @@ use muster_proto::v1;
 use muster_proto::v1::run_event::Event;
 use prost::Message;
 
-use crate::schedule::grant;
+use super::grant;
 use crate::words::{self, Outcome};
 
 /// One run.

@@ -4,6 +4,7 @@
 
 pub mod embedded;
 pub mod fold;
+mod grant;
 
 use async_trait::async_trait;
 use muster_proto::id::{RunId, UnitId};

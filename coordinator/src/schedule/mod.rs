@@ -9,7 +9,6 @@
 //! `now` is the time since the coordinator started and never goes back.
 
 mod assign;
-pub(crate) mod grant;
 mod lease;
 pub mod policy;
 pub mod queue;

@@ -373,3 +373,27 @@ async fn cancel(cluster: &Cluster, run: &str, problem: Option<v1::Problem>) {
     };
     soon(cluster.client().await.cancel(request)).await.unwrap();
 }
+
+#[tokio::test]
+async fn leases_share_the_runs_budget_and_what_is_left_of_a_share_goes_to_the_next() {
+    let cluster = Cluster::start().await;
+    let mut manifest = cluster.manifest([unit("a"), unit("b")]);
+    let budget = v1::BudgetGrant {
+        model_calls: Some(10),
+        ..Default::default()
+    };
+    manifest.options.get_or_insert_default().budget = Some(budget);
+    cluster.submit_manifest(manifest).await;
+    let mut node = cluster.node("n1").await;
+    let mut cheap = pass();
+    cheap.usage = Some(v1::Usage {
+        model_calls: 2,
+        ..Default::default()
+    });
+    let granted = |lease: &v1::Lease| lease.grant.unwrap().model_calls;
+    let (first, _) = node.run_next(cheap).await;
+    let (second, _) = node.run_next(pass()).await;
+    assert_eq!((granted(&first), granted(&second)), (Some(5), Some(8)));
+    assert_eq!(second.grant.unwrap().decisions, None, "no limit was set");
+    cluster.stop().await;
+}

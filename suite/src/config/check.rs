@@ -1,12 +1,12 @@
 //! What the types of [`Config`] don't say: ranges, names, addresses, exclusions.
 
 use std::collections::BTreeMap;
-
 use std::ops::RangeInclusive;
 
 use muster_proto::code::ErrorCode;
 use url::{Host, Url};
 
+use super::node::NodeFile;
 use super::parse::{ConfigError, Source};
 use super::{Agent, App, AppCommand, Browser, Config, Egress, Model, SecretSource};
 use crate::glob::Globs;
@@ -53,8 +53,21 @@ pub(super) fn check(config: &Config, source: &Source<'_>) -> Checked {
     browser(source, &config.browser)
 }
 
+/// What a machine lends.
+pub(super) fn node(file: &NodeFile, source: &Source<'_>) -> Checked {
+    secrets(&file.secrets, source)?;
+    for (at, pin) in file.models.iter().enumerate() {
+        let wrong = |why: &str| source.error(&["models"], format!("[[models]] {}: {why}", at + 1));
+        web_address(&pin.base_url).map_err(|why| wrong(&why))?;
+        if let Some(key) = &pin.key_env {
+            env_name(source, &["models"], key).map_err(|error| wrong(&error.message))?;
+        }
+    }
+    Ok(())
+}
+
 /// Sources of secrets, of a project or of a node.
-pub(super) fn secrets(secrets: &BTreeMap<String, SecretSource>, source: &Source<'_>) -> Checked {
+fn secrets(secrets: &BTreeMap<String, SecretSource>, source: &Source<'_>) -> Checked {
     for (secret, from) in secrets {
         name(source, &["secrets", secret], "secret", secret)?;
         self::secret(source, secret, from)?;

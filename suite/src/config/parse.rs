@@ -57,7 +57,7 @@ impl NodeFile {
     pub fn parse(text: &str, path: &str) -> Result<Self, ConfigError> {
         let source = Source::new(text, path)?;
         let file: NodeFile = toml::from_str(text).map_err(|error| source.explain(&error))?;
-        check::secrets(&file.secrets, &source)?;
+        check::node(&file, &source)?;
         Ok(file)
     }
 }
@@ -103,17 +103,25 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// How messages call a table; the outermost one is the file.
+    fn heading(&self, table: &[&str]) -> String {
+        match table {
+            [] => self.path.to_owned(),
+            names => format!("[{}]", names.join(".")),
+        }
+    }
+
     /// A deserializer's error, in the words of someone who writes the file.
     fn explain(&self, error: &toml::de::Error) -> ConfigError {
         let span = error.span().unwrap_or(0..0);
         let message = error.message();
         let table = table_at(&self.tree, &span).unwrap_or_default();
         let message = if let Some(rest) = message.strip_prefix("unknown field ") {
-            unknown("key", rest, &format!(" in {}", heading(&table)))
+            unknown("key", rest, &format!(" in {}", self.heading(&table)))
         } else if let Some(rest) = message.strip_prefix("unknown variant ") {
             unknown("value", rest, "")
         } else if let Some(rest) = message.strip_prefix("missing field ") {
-            format!("key {rest} is missing in {}", heading(&table))
+            format!("key {rest} is missing in {}", self.heading(&table))
         } else {
             message.to_owned()
         };
@@ -161,12 +169,4 @@ fn table_at<'a>(table: &'a DeTable<'_>, span: &Range<usize>) -> Option<Vec<&'a s
         }
     }
     None
-}
-
-fn heading(path: &[&str]) -> String {
-    if path.is_empty() {
-        "muster.toml".to_owned()
-    } else {
-        format!("[{}]", path.join("."))
-    }
 }

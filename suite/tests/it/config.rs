@@ -5,11 +5,30 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use muster_suite::config::{Config, identity};
+use muster_suite::config::node::NodeFile;
+use muster_suite::config::{Config, ConfigError, identity};
 
 #[test]
 fn every_file_says_what_is_wrong_and_where() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/config");
+    check("config", 20, |text| {
+        let config = Config::parse(text, "muster.toml")?;
+        Ok(serde_json::to_string_pretty(&config.spec(&BTreeMap::new())).unwrap())
+    });
+}
+
+#[test]
+fn every_file_of_a_node_likewise() {
+    check("node", 5, |text| {
+        let file = NodeFile::parse(text, "node.toml")?;
+        Ok(serde_json::to_string_pretty(&file).unwrap())
+    });
+}
+
+/// Compares what is said of each file of a folder, of which there are at least so many.
+fn check(folder: &str, least: usize, read: impl Fn(&str) -> Result<String, ConfigError>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(folder);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -19,14 +38,11 @@ fn every_file_says_what_is_wrong_and_where() {
         })
         .collect();
     files.sort();
-    assert!(files.len() > 20, "the data folder is gone");
+    assert!(files.len() >= least, "the data folder is gone");
     let mut differences = String::new();
     for file in files {
-        let said = match Config::parse(&fs::read_to_string(&file).unwrap(), "muster.toml") {
-            Ok(config) => format!(
-                "{}\n",
-                serde_json::to_string_pretty(&config.spec(&BTreeMap::new())).unwrap()
-            ),
+        let said = match read(&fs::read_to_string(&file).unwrap()) {
+            Ok(told) => format!("{told}\n"),
             Err(error) => format!("{} {error}\n", error.code),
         };
         let expected = file.with_extension("txt");

@@ -3,7 +3,6 @@
 use muster_engine::NodeId;
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
-use muster_proto::guard::Guard;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,9 +10,6 @@ use serde_json::{Value, json};
 
 /// The tool that ends the step.
 pub(super) const COMPLETE: &str = "complete_step";
-
-/// Longest input of a call, bytes.
-const MAX_INPUT: usize = 64 * 1024;
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,13 +86,6 @@ struct WithPath {
 
 /// Parses a call; the error is what the model is told.
 pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
-    if Guard::ToolSchema.holds() && call.input.len() > MAX_INPUT {
-        return Err(format!(
-            "refused: the input of {} is {} bytes; at most {MAX_INPUT} are taken",
-            call.name,
-            call.input.len()
-        ));
-    }
     let action = match call.name.as_str() {
         "observe" => {
             input::<Nothing>(call)?;

@@ -3,20 +3,21 @@
 //! Values of variables and files are read when the attempt begins, so that they are redacted from
 //! its first line on, and again at each fill, so that a rotated value counts. A command runs at its
 //! fill, without a shell, and its standard error is never read. Whatever [`Vault::resolve`] yields
-//! is for the harness alone, which makes every redactor know it before it is used.
+//! is for the harness alone. The vault also keeps the attempt's redactor, which grows with each value
+//! that comes to be known; whoever holds a vault redacts by what is known by then.
 
 mod totp;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
-use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_providers::child::{CommandLine, CommandSpec, Pipe, Supervisor};
+use muster_redact::Redactor;
 use muster_suite::config::SecretSource;
 use muster_suite::config::node::NodePolicy;
 use tokio::io::AsyncReadExt as _;
@@ -41,6 +42,8 @@ struct Shelf {
     known: BTreeMap<String, Secret>,
     /// None = the values above are all there is.
     ground: Option<Ground>,
+    /// Knows them, and what was learned since.
+    redactor: RwLock<Arc<Redactor>>,
 }
 
 /// What sources stand on.
@@ -59,18 +62,14 @@ pub struct Ground {
 pub(super) struct Resolved {
     /// What is filled.
     pub(super) value: Secret,
-    /// The seed and the neighbouring codes of a one-time code.
+    /// The seed and the neighbouring codes of a one-time code; empty for anything else.
     pub(super) beside: Vec<Secret>,
 }
 
 impl From<Arc<BTreeMap<String, Secret>>> for Vault {
     /// Values that are given, and come from nowhere else.
     fn from(known: Arc<BTreeMap<String, Secret>>) -> Self {
-        Self(Arc::new(Shelf {
-            sources: BTreeMap::new(),
-            known: (*known).clone(),
-            ground: None,
-        }))
+        Self::of(BTreeMap::new(), (*known).clone(), None)
     }
 }
 
@@ -95,16 +94,41 @@ impl Vault {
                 known.insert(name.clone(), value);
             }
         }
+        Self::of(sources, known, Some(ground))
+    }
+
+    fn of(
+        sources: BTreeMap<String, SecretSource>,
+        known: BTreeMap<String, Secret>,
+        ground: Option<Ground>,
+    ) -> Self {
         Self(Arc::new(Shelf {
+            redactor: RwLock::new(Arc::new(Redactor::new(&known))),
             sources,
             known,
-            ground: Some(ground),
+            ground,
         }))
     }
 
-    /// What was known at the start: seeds of one-time codes among it.
-    pub fn known(&self) -> &BTreeMap<String, Secret> {
-        &self.0.known
+    /// Takes out every value that is known by now, seeds of one-time codes among them.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        let redactor = self.0.redactor.read();
+        Arc::clone(&redactor.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes in a value that came to be known. Values known before stay known.
+    pub(super) fn learn(&self, name: &str, value: &Secret) {
+        let redactor = self.0.redactor.write();
+        let mut redactor = redactor.unwrap_or_else(PoisonError::into_inner);
+        *redactor = Arc::new(redactor.with(name, value));
+    }
+
+    /// The machine's own declaration of a secret; none where the project's counts.
+    pub(super) fn own(&self, name: &str) -> Option<&SecretSource> {
+        match &*self.0.ground.as_ref()?.policy {
+            NodePolicy::Project => None,
+            NodePolicy::Own(_) => self.0.sources.get(name),
+        }
     }
 
     /// The current value, for its fill. `now` is Unix time, seconds.
@@ -137,14 +161,9 @@ impl Vault {
         }
         let seed = Totp::parse(value.expose()).map_err(|why| unavailable(name, why))?;
         let [code, before, after] = seed.codes(now).map(Secret::new);
-        let beside = if Guard::SecretDerived.holds() {
-            vec![value, code.clone(), before, after]
-        } else {
-            vec![value]
-        };
         Ok(Resolved {
             value: code,
-            beside,
+            beside: vec![value, before, after],
         })
     }
 }

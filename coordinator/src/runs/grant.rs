@@ -20,7 +20,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// The share of the next lease when `waiting` units have none, that one included.
-pub(crate) fn share(limits: &BudgetGrant, taken: &BudgetGrant, waiting: usize) -> BudgetGrant {
+pub(super) fn share(limits: &BudgetGrant, taken: &BudgetGrant, waiting: usize) -> BudgetGrant {
     let (mut limits, mut taken) = (*limits, *taken);
     let mut share = BudgetGrant::default();
     for (of, _) in KINDS {
@@ -33,7 +33,7 @@ pub(crate) fn share(limits: &BudgetGrant, taken: &BudgetGrant, waiting: usize) -
 }
 
 /// A lease was given: all of its share counts as taken.
-pub(crate) fn given(taken: &mut BudgetGrant, grant: &BudgetGrant) {
+pub(super) fn given(taken: &mut BudgetGrant, grant: &BudgetGrant) {
     let mut grant = *grant;
     for (of, _) in KINDS {
         let share = of(&mut grant).unwrap_or(0);
@@ -43,7 +43,7 @@ pub(crate) fn given(taken: &mut BudgetGrant, grant: &BudgetGrant) {
 }
 
 /// A lease's result is there: what it used takes the place of its share.
-pub(crate) fn settled(taken: &mut BudgetGrant, grant: &BudgetGrant, used: &Usage) {
+pub(super) fn settled(taken: &mut BudgetGrant, grant: &BudgetGrant, used: &Usage) {
     let mut grant = *grant;
     for (of, used_of) in KINDS {
         if let Some(share) = *of(&mut grant) {

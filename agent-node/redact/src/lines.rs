@@ -1,5 +1,5 @@
-//! Redacts text that comes in pieces as if it had come at once: what may be the start of a value is
-//! held back until more has come.
+//! Redacts lines that come one by one as if they had come at once: those that may hold the start of a
+//! value are held back until more have come.
 
 use muster_proto::guard::Guard;
 
@@ -40,46 +40,6 @@ impl Redactor {
             }
         }
         end
-    }
-}
-
-/// A text that is written bit by bit.
-pub struct Stream<'r> {
-    redactor: &'r Redactor,
-    held: String,
-}
-
-impl<'r> Stream<'r> {
-    /// With nothing held back.
-    pub fn new(redactor: &'r Redactor) -> Self {
-        Self {
-            redactor,
-            held: String::new(),
-        }
-    }
-
-    /// Takes in a write and gives what can be told. The whole of what it gives is what
-    /// [`Redactor::text`] makes of the whole text.
-    pub fn push(&mut self, text: &str) -> String {
-        let redactor = self.redactor;
-        if redactor.values.is_empty() || !Guard::RedactStream.holds() {
-            return redactor.text(text);
-        }
-        self.held.push_str(text);
-        let stretches = redactor.stretches(&self.held);
-        let mut end = redactor.settled(&self.held, &stretches);
-        if self.held.len() - end > MOST {
-            end = self.held.len();
-        }
-        let known = stretches.partition_point(|hit| hit.end <= end);
-        let told = redactor.covered(&self.held[..end], &stretches[..known]);
-        self.held.drain(..end);
-        told
-    }
-
-    /// What was held back.
-    pub fn finish(self) -> String {
-        self.redactor.text(&self.held)
     }
 }
 
