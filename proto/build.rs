@@ -2,7 +2,7 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files =
-        ["run", "node", "blob", "cache"].map(|name| format!("proto/muster/v1/{name}.proto"));
+        ["run", "node", "blob", "cache", "executor"].map(|name| format!("proto/muster/v1/{name}.proto"));
     for file in &files {
         println!("cargo::rerun-if-changed={file}");
     }
