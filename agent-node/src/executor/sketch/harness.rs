@@ -13,7 +13,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 
 use super::parse::{App, Lead};
-use crate::harness::{Budget, Harness, Observation, Performed, StepError};
+use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
 
 /// See the module.
 pub(in crate::executor) struct FakeHarness {
@@ -27,6 +27,7 @@ struct State {
     revision: u64,
     done: Vec<String>,
     decisions: u32,
+    told: Vec<(Tier, ToldCall)>,
     actions: u32,
     replies: VecDeque<ModelReply>,
     requests: Vec<ModelRequest>,
@@ -58,6 +59,7 @@ impl FakeHarness {
             revision: 0,
             done: Vec::new(),
             decisions: 0,
+            told: Vec::new(),
             actions: 0,
             replies: VecDeque::new(),
             requests: Vec::new(),
@@ -118,6 +120,11 @@ impl FakeHarness {
     /// Decisions that were counted.
     pub(in crate::executor) fn decisions(&self) -> u32 {
         self.state().decisions
+    }
+
+    /// Calls that the executor made by itself.
+    pub(in crate::executor) fn told(&self) -> Vec<(Tier, ToldCall)> {
+        self.state().told.clone()
     }
 
     /// What the model was asked.
@@ -301,6 +308,16 @@ impl Harness for FakeHarness {
             });
         }
         state.replies.pop_front().ok_or_else(exhausted)
+    }
+
+    fn told(&self, tier: Tier, call: &ToldCall) -> Result<(), StepError> {
+        let mut state = self.state();
+        state.told.push((tier, call.clone()));
+        if state.told.len() > BUDGET as usize {
+            Err(exhausted())
+        } else {
+            Ok(())
+        }
     }
 
     fn decide(&self) -> Result<(), StepError> {
