@@ -108,7 +108,7 @@ impl<'a> Talk<'a> {
             message: Some(Sent::Begin(begin)),
         };
         to.send(begin).await.expect("its receiver is held here");
-        let patience = patience(harness, false);
+        let patience = patience(harness.budget().time, false);
         let called = timeout(patience, client.step(ReceiverStream::new(outbound))).await;
         let from = called
             .map_err(|_| silent(executor, patience))?
@@ -185,7 +185,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn hear(&mut self) -> Result<Said, StepError> {
-        let patience = patience(self.harness, self.heard > 0);
+        let patience = patience(self.harness.budget().time, self.heard > 0);
         let heard = timeout(patience, self.from.message()).await;
         let message = heard
             .map_err(|_| silent(self.executor, patience))?
@@ -322,11 +322,10 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// How long an executor may be silent now. Where the step ends sooner, an executor that said
+/// How long an executor may be silent, with that much time `left` for the step. Where the step ends sooner, an executor that said
 /// nothing at all, or nothing for long, is what went wrong; any other just ran out of time, which
 /// the step's own end says.
-fn patience(harness: &dyn Harness, heard: bool) -> Duration {
-    let left = harness.budget().time;
+pub(super) fn patience(left: Duration, heard: bool) -> Duration {
     match left < SILENCE && (left >= SLOW || !heard) {
         true => left.saturating_sub(SOONER),
         false => SILENCE,

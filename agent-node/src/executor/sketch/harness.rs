@@ -40,6 +40,8 @@ struct State {
     overflows: u32,
     /// Actions that still end without a known outcome.
     uncertain: u32,
+    /// Until the step ends; it doesn't get less.
+    time: Duration,
 }
 
 /// Actions, and model calls or decisions, of one step.
@@ -68,6 +70,7 @@ impl FakeHarness {
             closed: false,
             overflows: 0,
             uncertain: 0,
+            time: Duration::from_secs(120),
         };
         Self {
             app,
@@ -99,6 +102,12 @@ impl FakeHarness {
     /// The next so many actions end without a known outcome.
     pub(in crate::executor) fn unsure(self, actions: u32) -> Self {
         self.state().uncertain = actions;
+        self
+    }
+
+    /// The step ends after this long.
+    pub(in crate::executor) fn lasting(self, time: Duration) -> Self {
+        self.state().time = time;
         self
     }
 
@@ -336,7 +345,7 @@ impl Harness for FakeHarness {
         Budget {
             actions: BUDGET - state.actions.min(BUDGET),
             model_calls: BUDGET - asked.min(BUDGET),
-            time: Duration::from_secs(120),
+            time: state.time,
         }
     }
 
