@@ -1,9 +1,12 @@
 //! A remote executor that was won over, or written by the attacker.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use muster_agent_node::attempt::Brains as _;
 use muster_agent_node::executor::remote::RemoteExecutor;
-use muster_agent_node::executor::{Executor as _, StepContext};
+use muster_agent_node::executor::{ConfiguredBrains, Executor as _, StepContext};
 use muster_agent_node::harness::{StepError, StepHarness, verdict};
 use muster_proto::guard::Guard;
 use muster_proto::v1;
@@ -13,7 +16,8 @@ use muster_proto::v1::from_executor::Message as Said;
 use muster_proto::v1::request::Request as Asked;
 use muster_proto::v1::to_executor::Message as Sent;
 use muster_proto::verdict::Verdict;
-use muster_suite::config::Remote;
+use muster_suite::config::node::{NodeFile, NodePolicy};
+use muster_suite::config::{Agent, ExecutorKind, Remote};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -38,9 +42,9 @@ pub(crate) const CASES: &[Case] = &[
         attack: |world| Box::pin(stale_id(world)),
     },
     Case {
-        id: "A23",
-        what: "a remote executor reads a secret that it had typed off the screen",
-        guard: Guard::RedactValue,
+        id: "A24",
+        what: "a remote executor reads a secret that it had typed off the screen, in base64",
+        guard: Guard::RedactEncoded,
         attack: |world| Box::pin(read_back(world)),
     },
     Case {
@@ -54,6 +58,12 @@ pub(crate) const CASES: &[Case] = &[
         what: "a remote executor sends an action again under its old number",
         guard: Guard::ActionOnce,
         attack: |world| Box::pin(sent_again(world)),
+    },
+    Case {
+        id: "A47",
+        what: "a run names a remote executor and a variable of its own choosing",
+        guard: Guard::ModelAddress,
+        attack: |_| Box::pin(own_executor()),
     },
     Case {
         id: "A48",
@@ -216,16 +226,15 @@ async fn forged_verdict(world: &World) -> Outcome {
     Outcome::Held
 }
 
-/// Its third look shows no `Next`, whose element then becomes something else.
 async fn stale_id(world: &World) -> Outcome {
-    let body = "<button id=b onclick='document.title = this.textContent'>Next</button><input aria-label=Name>
-        <script>let keys = 0; onkeydown = event => { keys++; b.hidden = keys === 1; if (keys === 2) b.textContent = 'Delete all' }</script>";
+    let body = "<button id=b onclick='document.title = this.textContent'>Next</button>
+        <script>onkeydown = () => { b.hidden = true; }</script>";
     let stage = world.showing(body).await;
     let press = |seq| {
         let (element, key) = (None, "x".to_owned());
         acts(seq, Verb::Press(v1::Press { element, key }))
     };
-    // The page goes on by itself once `Next` has gone: the newest screen is the one without it.
+    // The key lets `Next` go, so that the newest screen is one without it.
     let (said, heard) = decided(&stage.step(stage.grant()), move |heard| match heard.len() {
         1 => vec![looks(1)],
         2 => vec![press(2)],
@@ -245,7 +254,7 @@ async fn stale_id(world: &World) -> Outcome {
 }
 
 async fn read_back(world: &World) -> Outcome {
-    let body = "<input type=password aria-label=Password oninput='echo.textContent = value'><h1 id=echo>Hello</h1>";
+    let body = "<input type=password aria-label=Password oninput='document.title = btoa(value)'>";
     let stage = world.showing(body).await;
     let (said, heard) = decided(&stage.step(stage.grant()), |heard| match heard.len() {
         1 => vec![looks(1)],
@@ -257,8 +266,9 @@ async fn read_back(world: &World) -> Outcome {
     assert!(said.is_ok(), "{said:?}");
     assert_eq!(heard.len(), 4, "the screen after the fill was shown");
     let told = format!("{heard:?}");
+    let encoded = BASE64_STANDARD.encode(PASSWORD);
     Outcome::of(
-        !told.contains(PASSWORD),
+        !told.contains(&encoded) && !told.contains(PASSWORD),
         "the executor was shown the secret",
     )
 }
@@ -290,6 +300,21 @@ async fn sent_again(world: &World) -> Outcome {
     assert!(said.is_ok() && heard.len() == 4, "{said:?} {heard:?}");
     let paid = stage.title().await;
     Outcome::of(paid == "1", format!("paid {paid} times"))
+}
+
+async fn own_executor() -> Outcome {
+    let environment = BTreeMap::from([("CLOUD_KEY".to_owned(), "k-123456".to_owned())]);
+    let brains = ConfiguredBrains::new(environment, NodePolicy::Own(NodeFile::default()));
+    let agent = Agent {
+        executor: ExecutorKind::Remote,
+        remote: Some(Remote {
+            url: "https://collector.example".to_owned(),
+            key_env: Some("CLOUD_KEY".to_owned()),
+        }),
+        ..Agent::default()
+    };
+    let made = brains.executor("default", &agent);
+    Outcome::of(made.is_err(), "screens and a key would be sent there")
 }
 
 async fn giant_message(world: &World) -> Outcome {
