@@ -189,13 +189,11 @@ fn app(source: &Source<'_>, target: &str, app: &App) -> Checked {
             app.url
         )));
     }
-    if url.port() == Some(0) {
-        if !literal_loopback(&url) || app.command.is_none() {
-            return Err(refuse(
-                "port 0 needs a literal loopback host (127.0.0.1 or [::1]) and an app command that takes {port}"
-                    .to_owned(),
-            ));
-        }
+    if url.port() == Some(0) && (!literal_loopback(&url) || app.command.is_none()) {
+        return Err(refuse(
+            "port 0 needs a literal loopback host (127.0.0.1 or [::1]) and an app command that takes {port}"
+                .to_owned(),
+        ));
     }
     if let Some(identity) = &app.identity
         && !(1..=1024).contains(&identity.len())
