@@ -42,7 +42,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 /// An executor that is silent for this long when the step's time is up did not just run late.
 const SLOW: Duration = Duration::from_secs(10);
 /// How much sooner than the step its silence is ended.
-const SOONER: Duration = Duration::from_millis(50);
+const SOONER: Duration = Duration::from_millis(500);
 /// Most time for the other side to end the call.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Most tokens of one told call, of each kind.
@@ -164,6 +164,7 @@ impl<'a> Talk<'a> {
                 message: message.clone(),
             }
         });
+        let limit = FAREWELL.min(self.harness.budget().time / 2);
         let farewell = async {
             if let Some(stop) = stop {
                 // Who is gone is not told.
@@ -172,8 +173,9 @@ impl<'a> Talk<'a> {
             drop(self.to);
             while let Ok(Some(_)) = self.from.message().await {}
         };
-        // Dropping the stream cuts the call off.
-        timeout(FAREWELL, farewell).await.ok();
+        // Dropping the stream cuts the call off. The step's own end must not come first: it would
+        // take the place of what was concluded.
+        timeout(limit, farewell).await.ok();
     }
 
     async fn say(&self, message: Sent) -> Result<(), StepError> {

@@ -11,6 +11,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
+use tokio::time::Instant;
 
 use super::parse::{App, Lead};
 use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
@@ -40,8 +41,8 @@ struct State {
     overflows: u32,
     /// Actions that still end without a known outcome.
     uncertain: u32,
-    /// Until the step ends; it doesn't get less.
-    time: Duration,
+    /// When the step ends, by what is told of it: nothing ends it.
+    ends: Instant,
 }
 
 /// Actions, and model calls or decisions, of one step.
@@ -70,7 +71,7 @@ impl FakeHarness {
             closed: false,
             overflows: 0,
             uncertain: 0,
-            time: Duration::from_secs(120),
+            ends: Instant::now() + Duration::from_secs(120),
         };
         Self {
             app,
@@ -107,7 +108,7 @@ impl FakeHarness {
 
     /// The step ends after this long.
     pub(in crate::executor) fn lasting(self, time: Duration) -> Self {
-        self.state().time = time;
+        self.state().ends = Instant::now() + time;
         self
     }
 
@@ -345,7 +346,7 @@ impl Harness for FakeHarness {
         Budget {
             actions: BUDGET - state.actions.min(BUDGET),
             model_calls: BUDGET - asked.min(BUDGET),
-            time: state.time,
+            time: state.ends.saturating_duration_since(Instant::now()),
         }
     }
 
