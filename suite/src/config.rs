@@ -255,7 +255,7 @@ impl ExecutorKind {
     }
 }
 
-/// A model at an OpenAI-compatible address.
+/// A model at an address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Model {
@@ -263,6 +263,9 @@ pub struct Model {
     pub name: String,
     /// E.g. `https://api.example.com/v1`.
     pub base_url: String,
+    /// The wire that is spoken there.
+    #[serde(default)]
+    pub api: ModelApi,
     /// The node's environment variable that holds the key; none = no key.
     #[serde(default)]
     pub key_env: Option<String>,
@@ -274,12 +277,24 @@ pub struct Model {
     pub price: Option<Price>,
 }
 
+/// Wires of models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelApi {
+    /// Chat completions, as OpenAI and many others speak them.
+    #[default]
+    Openai,
+    /// Anthropic's messages.
+    Anthropic,
+}
+
 impl Model {
     /// A model without key, price or pictures.
     pub fn new(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             base_url: base_url.into(),
+            api: ModelApi::default(),
             key_env: None,
             vision: false,
             price: None,
