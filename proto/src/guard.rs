@@ -94,6 +94,8 @@ guards! {
     ActionOnce = "action.once",
     /// A model's address is one that the node pins.
     ModelAddress = "model.address",
+    /// A model's answer is bounded.
+    ModelBound = "model.bound",
     /// A peer's messages are bounded and well-formed, or the peer is dead: a browser, a remote executor.
     PeerBound = "peer.bound",
     /// Telemetry carries listed attributes alone.

@@ -1,17 +1,21 @@
 //! Language models. A client speaks one vendor's wire; tool schemas are opaque JSON here.
 //!
-//! To add a vendor, implement [`ModelClient`] in a file of its own beside [`openai`].
+//! [`VendorClient`] sends, bounds and repeats requests; [`openai`] and [`anthropic`] say what they look
+//! like. To add a vendor whose wire is another, implement `Wire` in a file of its own beside them.
 
+mod anthropic;
+mod breaker;
 mod openai;
 mod scripted;
+mod vendor;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use openai::{BadAddress, OpenAiCompatible};
 pub use scripted::ScriptedModel;
+pub use vendor::{BadAddress, Served, VendorClient};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,8 @@ pub struct ModelRequest {
     pub force_tool: bool,
     /// Most tokens of the answer.
     pub max_output_tokens: u32,
+    /// Whether a later request will begin with these messages, so that a prompt cache is worth it.
+    pub continues: bool,
     /// From now; the client's own retries are inside it.
     pub timeout: Duration,
 }
@@ -104,18 +110,32 @@ pub struct ToolCall {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelReply {
     /// Text, maybe empty.
     pub text: String,
-    /// Calls, in order.
+    /// Calls, in order; one that was cut off is left out.
     pub calls: Vec<ToolCall>,
+    /// Why it ends.
+    pub end: ReplyEnd,
     /// What it used, as the vendor says; none = it says nothing.
     pub usage: Option<TokenUsage>,
     /// What it cost as the vendor says, millionths of a US dollar.
     pub cost_microusd: Option<u64>,
     /// HTTP requests that were sent, retries included.
     pub requests: u32,
+}
+
+/// Why an answer ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplyEnd {
+    /// All is said.
+    #[default]
+    Whole,
+    /// At the limit of its tokens.
+    Cut,
+    /// The model or its vendor declines to answer this.
+    Declined,
 }
 
 /// Tokens of one call.
@@ -165,7 +185,7 @@ pub enum ModelError {
     },
     /// The vendor refused the key or the model's name.
     #[error(
-        "model {model} is refused by its vendor ({reason}); check the key's environment variable and the model's name in muster.toml"
+        "model {model} is refused by its vendor ({reason}); check the key's environment variable and the model's table in muster.toml"
     )]
     Refused {
         /// The model.

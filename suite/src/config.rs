@@ -279,7 +279,7 @@ impl Remote {
     }
 }
 
-/// A model at an OpenAI-compatible address.
+/// A model at an address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Model {
@@ -287,15 +287,36 @@ pub struct Model {
     pub name: String,
     /// E.g. `https://api.example.com/v1`.
     pub base_url: String,
+    /// The wire that is spoken there.
+    #[serde(default)]
+    pub api: ModelApi,
     /// The node's environment variable that holds the key; none = no key.
     #[serde(default)]
     pub key_env: Option<String>,
     /// Whether it takes pictures.
     #[serde(default)]
     pub vision: bool,
+    /// Whether it may think before it answers, as its vendor sees fit; false = it is told not to.
+    #[serde(default = "on")]
+    pub thinking: bool,
     /// What its tokens cost; none = only what the vendor reports is known.
     #[serde(default)]
     pub price: Option<Price>,
+}
+
+fn on() -> bool {
+    true
+}
+
+/// Wires of models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelApi {
+    /// Chat completions, as OpenAI and many others speak them.
+    #[default]
+    Openai,
+    /// Anthropic's messages.
+    Anthropic,
 }
 
 impl Model {
@@ -304,8 +325,10 @@ impl Model {
         Self {
             name: name.into(),
             base_url: base_url.into(),
+            api: ModelApi::default(),
             key_env: None,
             vision: false,
+            thinking: true,
             price: None,
         }
     }

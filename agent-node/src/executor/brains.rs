@@ -7,9 +7,9 @@ use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
-use muster_providers::model::{ModelClient, OpenAiCompatible};
+use muster_providers::model::{ModelClient, Served, VendorClient};
 use muster_suite::config::node::{NodeFile, NodePolicy};
-use muster_suite::config::{Agent, ExecutorKind, Model};
+use muster_suite::config::{Agent, ExecutorKind, Model, ModelApi};
 
 use super::agent::AgentExecutor;
 use super::decision::keyless::Keyless;
@@ -144,10 +144,21 @@ impl Brains for ConfiguredBrains {
                 Some(pin.key_env.clone())
             },
         })?;
-        let client = OpenAiCompatible::new(&model.base_url, &model.name, key).map_err(|error| {
+        let served = Served {
+            base_url: model.base_url.clone(),
+            model: model.name.clone(),
+            key,
+            vision: model.vision,
+            thinking: model.thinking,
+        };
+        let client = match model.api {
+            ModelApi::Openai => VendorClient::openai(served),
+            ModelApi::Anthropic => VendorClient::anthropic(served),
+        };
+        let client = client.map_err(|error| {
             unavailable(format!("model {:?} can't be used: {error}", model.name))
         })?;
-        let client: Arc<dyn ModelClient> = Arc::new(client.seeing(model.vision));
+        let client: Arc<dyn ModelClient> = Arc::new(client);
         clients.push((model.clone(), Arc::clone(&client)));
         Ok(client)
     }

@@ -256,6 +256,7 @@ mod tests {
             tools: Vec::new(),
             force_tool: false,
             max_output_tokens: 100,
+            continues: false,
             timeout: Duration::from_secs(1),
         }
     }

@@ -13,7 +13,7 @@ use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{Event, EventKind, LedgerRow, Tier, Usage};
 use muster_providers::model::{
-    Image, ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest,
+    Image, ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest, ReplyEnd,
 };
 use muster_suite::config::Price;
 use muster_suite::op::OptionChoice;
@@ -579,6 +579,9 @@ impl Harness for StepHarness<'_> {
                     None => held,
                 };
                 self.settle(held, used);
+                if reply.end == ReplyEnd::Declined {
+                    return Err(self.declined(&info.model, &span));
+                }
                 Ok(reply)
             }
             // Nobody knows what the vendor will charge for: the most that it can be.
@@ -661,6 +664,16 @@ impl StepHarness<'_> {
             },
         );
         result
+    }
+
+    /// Asking again would be declined again.
+    fn declined(&self, model: &str, span: &Span) -> StepError {
+        let code = ErrorCode::ModelOutputInvalid;
+        span.record("error.type", code.as_str());
+        let why = format!(
+            "model {model} declined to answer; reword the step, or use another model for it"
+        );
+        self.stop(Problem::new(code, why))
     }
 
     fn model_failed(&self, error: &ModelError, span: &Span) -> StepError {

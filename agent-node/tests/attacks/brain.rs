@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use muster_agent_node::attempt::Brains as _;
 use muster_agent_node::executor::ConfiguredBrains;
 use muster_proto::guard::Guard;
-use muster_providers::model::Message;
+use muster_proto::secret::Secret;
+use muster_providers::model::{Message, ModelClient as _, ModelRequest, Served, VendorClient};
 use muster_suite::config::Model;
 use muster_suite::config::node::{NodeFile, NodePolicy};
 use serde_json::json;
@@ -13,7 +14,7 @@ use serde_json::json;
 use crate::case::{Case, Outcome};
 use crate::model::Hostile;
 use crate::step::run;
-use crate::world::World;
+use crate::world::{SOON, Site, World};
 
 pub(crate) const CASES: &[Case] = &[
     Case {
@@ -27,6 +28,12 @@ pub(crate) const CASES: &[Case] = &[
         what: "a run names a model's address and a variable of its own choosing",
         guard: Guard::ModelAddress,
         attack: |_| Box::pin(own_address()),
+    },
+    Case {
+        id: "A48",
+        what: "a model answers with ten megabytes",
+        guard: Guard::ModelBound,
+        attack: |_| Box::pin(giant_answer()),
     },
     Case {
         id: "A49",
@@ -94,4 +101,30 @@ async fn endless_looks(world: &World) -> Outcome {
     run(&stage.step(grant)).await.ok();
     let calls = model.asked().len();
     Outcome::of(calls <= 10, format!("{calls} calls were paid for"))
+}
+
+async fn giant_answer() -> Outcome {
+    let site = Site::start().await;
+    let text = "x".repeat(10_000_000);
+    let answer = json!({"choices": [{"message": {"content": text}}]});
+    site.serve("/v1/chat/completions", answer.to_string());
+    let client = VendorClient::openai(Served {
+        base_url: format!("{}/v1", site.origin),
+        model: "giant".to_owned(),
+        key: Some(Secret::new("sk-key-of-the-node")),
+        vision: false,
+        thinking: true,
+    })
+    .unwrap();
+    let asked = ModelRequest {
+        system: String::new(),
+        messages: vec![Message::user("go")],
+        tools: Vec::new(),
+        force_tool: false,
+        max_output_tokens: 10,
+        continues: false,
+        timeout: SOON,
+    };
+    let answered = client.complete(&asked).await;
+    Outcome::of(answered.is_err(), "the whole answer was taken")
 }

@@ -56,8 +56,8 @@ impl ModelClient for Hostile {
                 })
                 .collect(),
             usage: None,
-            cost_microusd: None,
             requests: 1,
+            ..ModelReply::default()
         })
     }
 

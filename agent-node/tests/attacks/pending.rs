@@ -103,10 +103,5 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "a hosted browser is shared between attempts",
         "hosted browsers",
     ),
-    (
-        "A48",
-        "a model answers with 10 MB or never ends",
-        "a switch in the model clients",
-    ),
     ("A50", "page text runs in a report", "reports in HTML"),
 ];

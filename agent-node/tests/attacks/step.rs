@@ -83,6 +83,7 @@ async fn burnt_budget(world: &World) -> Outcome {
         tools: Vec::new(),
         force_tool: false,
         max_output_tokens: 1,
+        continues: false,
         timeout: SOON,
     };
     for _ in 0..9 {

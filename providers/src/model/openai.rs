@@ -1,293 +1,255 @@
 //! The chat-completions wire that many vendors and local servers speak. No streaming.
 //!
 //! Source: the OpenAI API reference, "Create chat completion"; what compatible servers leave out or
-//! refuse is learned per client: a forced tool choice, and the name of the output limit.
-
-mod wire;
+//! refuse is learned: a forced tool choice, the name of the output limit, and which of two ways turns
+//! thinking off.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use async_trait::async_trait;
+use base64::Engine as _;
 use muster_proto::secret::Secret;
-use reqwest::StatusCode;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
-use tokio::time::Instant;
-use url::Url;
+use reqwest::header::{AUTHORIZATION, HeaderName};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use self::wire::Dialect;
-use super::{ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest};
-use crate::http;
+use super::vendor::{NoReply, Refused, Served, VendorError, Wire, whole};
+use super::{Image, Message, ModelReply, ModelRequest, ReplyEnd, TokenUsage, Tool, ToolCall};
 
-/// Requests after the first that one call may send because the vendor failed.
-const RETRIES: u32 = 5;
-/// Longest wait for one response; then it is sent again.
-const STALL: Duration = Duration::from_secs(120);
-/// Wait before the first retry; doubled each time, unless the vendor names one.
-const BACKOFF: Duration = Duration::from_millis(500);
-/// Largest response, bytes.
-const MAX_RESPONSE: usize = 8 * 1024 * 1024;
-/// Longest excerpt of a vendor's message, characters.
-const MAX_REASON: usize = 300;
+const LIMIT: &str = "max_tokens";
+const RENAMED_LIMIT: &str = "max_completion_tokens";
+const TOOL_CHOICE: &str = "tool_choice";
+/// How thinking is turned off at OpenAI and vendors like it.
+const EFFORT: &str = "reasoning_effort";
+/// How it is turned off at servers that fill in a chat template (vLLM, SGLang, llama.cpp).
+const TEMPLATE: &str = "chat_template_kwargs";
 
-/// One model at an OpenAI-compatible address.
-pub struct OpenAiCompatible {
-    http: reqwest::Client,
-    endpoint: Url,
-    model: String,
-    key: Option<Secret>,
-    vision: bool,
-    /// The vendor refused a forced tool choice before.
-    unforced: AtomicBool,
-    /// The vendor wants `max_completion_tokens`.
-    renamed_limit: AtomicBool,
-    stall: Duration,
-    backoff: Duration,
-}
+pub(super) struct OpenAi;
 
-/// An address or key that can't be used. Holds neither.
-#[derive(Debug, thiserror::Error)]
-pub enum BadAddress {
-    /// Not an address, or of another scheme.
-    #[error("base-url is not an http or https address")]
-    NotHttp,
-    /// A user name or password in it.
-    #[error("base-url holds credentials; name the key's variable in key-env instead")]
-    Credentials,
-    /// A key that no header can hold.
-    #[error("the key holds characters that no header can hold; is there a line break in it?")]
-    Key,
-    /// The HTTP client could not be made.
-    #[error("no HTTP client: {0}")]
-    Client(String),
-}
-
-/// Why one request brought no reply.
-enum Failed {
-    /// Another may; not before the vendor's own wait, if it names one.
-    Retry {
-        reason: String,
-        after: Option<Duration>,
-    },
-    /// The request is outside what this vendor speaks; it was changed accordingly.
-    Dialect,
-    /// None will.
-    Final(ModelError),
-}
-
-impl OpenAiCompatible {
-    /// A client for `base_url` (up to and including `/v1`, say), sending `key` as a bearer token.
-    ///
-    /// # Errors
-    /// See [`BadAddress`].
-    pub fn new(base_url: &str, model: &str, key: Option<Secret>) -> Result<Self, BadAddress> {
-        let base = Url::parse(base_url).map_err(|_| BadAddress::NotHttp)?;
-        if !matches!(base.scheme(), "http" | "https") {
-            return Err(BadAddress::NotHttp);
-        }
-        if !base.username().is_empty() || base.password().is_some() {
-            return Err(BadAddress::Credentials);
-        }
-        let mut endpoint = base;
-        endpoint
-            .path_segments_mut()
-            .map_err(|()| BadAddress::NotHttp)?
-            .pop_if_empty()
-            .extend(["chat", "completions"]);
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-                .map_err(|_| BadAddress::Key)?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        // A redirect would carry prompts to an address that nobody configured.
-        let http = http::client()
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .build()
-            .map_err(|error| BadAddress::Client(http::root_cause(&error)))?;
-        Ok(Self {
-            http,
-            endpoint,
-            model: model.to_owned(),
-            key,
-            vision: false,
-            unforced: AtomicBool::new(false),
-            renamed_limit: AtomicBool::new(false),
-            stall: STALL,
-            backoff: BACKOFF,
-        })
+impl Wire for OpenAi {
+    fn provider(&self) -> &'static str {
+        "openai-compatible"
     }
 
-    /// The same for a model that takes pictures, or doesn't.
-    pub fn seeing(self, vision: bool) -> Self {
-        Self { vision, ..self }
+    fn path(&self) -> &'static [&'static str] {
+        &["chat", "completions"]
     }
 
-    async fn once(&self, request: &ModelRequest, deadline: Instant) -> Result<ModelReply, Failed> {
-        let dialect = Dialect {
-            forced: request.force_tool && !self.unforced.load(Ordering::Relaxed),
-            renamed_limit: self.renamed_limit.load(Ordering::Relaxed),
-        };
-        let body = wire::request(&self.model, request, dialect);
-        let within = self
-            .stall
-            .min(deadline.saturating_duration_since(Instant::now()));
-        let retry = |reason: String| Failed::Retry {
-            reason,
-            after: None,
-        };
-        let exchange = async {
-            let response = self
-                .http
-                .post(self.endpoint.clone())
-                .json(&body)
-                .send()
-                .await;
-            let response =
-                response.map_err(|error| retry(http::root_cause(&error.without_url())))?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            Ok((status, headers, self.read(response).await?))
-        };
-        let (status, headers, text) = tokio::time::timeout(within, exchange)
-            .await
-            .map_err(|_| retry(format!("no answer within {} s", within.as_secs())))??;
-        if status.is_success() {
-            return wire::reply(&text).map_err(|reason| {
-                Failed::Final(ModelError::Malformed {
-                    model: self.model.clone(),
-                    reason,
-                })
-            });
-        }
-        Err(self.failed(status, &headers, &text, dialect))
+    fn headers(&self, key: Option<&Secret>) -> Vec<(HeaderName, String)> {
+        let bearer = |key: &Secret| (AUTHORIZATION, format!("Bearer {}", key.expose()));
+        key.map(bearer).into_iter().collect()
     }
 
-    /// The body, within its bound.
-    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Failed> {
-        let mut body = Vec::new();
-        loop {
-            let chunk = response.chunk().await;
-            let chunk = chunk.map_err(|error| Failed::Retry {
-                reason: http::root_cause(&error.without_url()),
-                after: None,
-            })?;
-            let Some(chunk) = chunk else { return Ok(body) };
-            if body.len() + chunk.len() > MAX_RESPONSE {
-                let reason = format!("the answer is over {MAX_RESPONSE} bytes");
-                return Err(Failed::Final(ModelError::Malformed {
-                    model: self.model.clone(),
-                    reason,
-                }));
+    fn body(&self, served: &Served, request: &ModelRequest, refused: &Refused) -> Value {
+        let mut messages = vec![json!({"role": "system", "content": request.system})];
+        messages.extend(request.messages.iter().map(message));
+        let limit = match refused.contains(LIMIT) {
+            true => RENAMED_LIMIT,
+            false => LIMIT,
+        };
+        let mut body =
+            json!({"model": served.model, "messages": messages, limit: request.max_output_tokens});
+        if !served.thinking {
+            for (part, value) in [
+                (EFFORT, json!("none")),
+                (TEMPLATE, json!({"enable_thinking": false})),
+            ] {
+                if !refused.contains(part) {
+                    body[part] = value;
+                }
             }
-            body.extend_from_slice(&chunk);
         }
-    }
-
-    fn failed(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        body: &[u8],
-        dialect: Dialect,
-    ) -> Failed {
-        let model = self.model.clone();
-        let error = wire::error(body);
-        if error.says_overflow() {
-            return Failed::Final(ModelError::ContextOverflow { model });
-        }
-        let reason = self.reason(status, &error.message);
-        match status {
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
-                if !dialect.renamed_limit && error.names("max_completion_tokens") =>
-            {
-                self.renamed_limit.store(true, Ordering::Relaxed);
-                Failed::Dialect
-            }
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if dialect.forced => {
-                self.unforced.store(true, Ordering::Relaxed);
-                Failed::Dialect
-            }
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failed::Retry {
-                reason,
-                after: retry_after(headers),
-            },
-            status if status.is_server_error() => Failed::Retry {
-                reason,
-                after: retry_after(headers),
-            },
-            _ => Failed::Final(ModelError::Refused { model, reason }),
-        }
-    }
-
-    /// The status and an excerpt of the vendor's message, without the key.
-    fn reason(&self, status: StatusCode, message: &str) -> String {
-        let message = match &self.key {
-            Some(key) => message.replace(key.expose(), "<key>"),
-            None => message.to_owned(),
-        };
-        let excerpt: String = message.chars().take(MAX_REASON).collect();
-        if excerpt.is_empty() {
-            status.to_string()
-        } else {
-            format!("{status}: {excerpt}")
-        }
-    }
-}
-
-/// The vendor's wait in seconds; dates are ignored.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers
-        .get(RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
-        .map(Duration::from_secs)
-}
-
-#[async_trait]
-impl ModelClient for OpenAiCompatible {
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
-        let deadline = Instant::now() + request.timeout;
-        let (mut requests, mut retries, mut backoff) = (0, 0, self.backoff);
-        loop {
-            requests += 1;
-            let (reason, after) = match self.once(request, deadline).await {
-                Ok(reply) => return Ok(ModelReply { requests, ..reply }),
-                Err(Failed::Final(error)) => return Err(error),
-                Err(Failed::Dialect) => continue,
-                Err(Failed::Retry { reason, after }) => (reason, after),
+        if !request.tools.is_empty() {
+            let tool = |tool: &Tool| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema}});
+            body["tools"] = request.tools.iter().map(tool).collect();
+            body[TOOL_CHOICE] = match request.tools.as_slice() {
+                _ if !request.force_tool || refused.contains(TOOL_CHOICE) => json!("auto"),
+                [only] => json!({"type": "function", "function": {"name": only.name}}),
+                _ => json!("required"),
             };
-            let failed = |reason: String| ModelError::ProviderFailed {
-                model: self.model.clone(),
-                requests,
-                reason,
-            };
-            let wait = after.unwrap_or(backoff);
-            if retries == RETRIES {
-                return Err(failed(reason));
+        }
+        body
+    }
+
+    fn culprit(&self, sent: &Value, error: &VendorError) -> Option<&'static str> {
+        let forced = sent.get(TOOL_CHOICE).is_some_and(|choice| choice != "auto");
+        let switches = [EFFORT, TEMPLATE];
+        let thinking = switches
+            .into_iter()
+            .find(|part| sent.get(part).is_some() && error.names(part));
+        match () {
+            // With both refused it would think, against its configuration.
+            () if thinking.is_some() && switches.iter().all(|part| sent.get(part).is_some()) => {
+                thinking
             }
-            if Instant::now() + wait >= deadline {
-                return Err(failed(format!("{reason}; no time is left to try again")));
-            }
-            tokio::time::sleep(wait).await;
-            retries += 1;
-            backoff *= 2;
+            () if thinking.is_some() => None,
+            () if sent.get(LIMIT).is_some() && error.names(RENAMED_LIMIT) => Some(LIMIT),
+            // Few vendors say that it was this.
+            () if forced => Some(TOOL_CHOICE),
+            () => None,
         }
     }
 
-    fn info(&self) -> ModelInfo {
-        ModelInfo {
-            provider: "openai-compatible",
-            model: self.model.clone(),
-            vision: self.vision,
+    fn reply(&self, body: &[u8]) -> Result<ModelReply, NoReply> {
+        reply(body)
+    }
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::User { text, images } if images.is_empty() => {
+            json!({"role": "user", "content": text})
+        }
+        Message::User { text, images } => {
+            let picture = |image: &Image| {
+                let data = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+                json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{data}", image.media_type)}})
+            };
+            let mut parts = vec![json!({"type": "text", "text": text})];
+            parts.extend(images.iter().map(picture));
+            json!({"role": "user", "content": parts})
+        }
+        Message::Assistant { text, calls } if calls.is_empty() => {
+            json!({"role": "assistant", "content": text})
+        }
+        Message::Assistant { text, calls } => {
+            let call = |call: &ToolCall| json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.input}});
+            // Empty, not null: some servers take no null there.
+            json!({"role": "assistant", "content": text, "tool_calls": calls.iter().map(call).collect::<Vec<_>>()})
+        }
+        Message::ToolResult { call_id, text } => {
+            json!({"role": "tool", "tool_call_id": call_id, "content": text})
         }
     }
+}
+
+// Vendors add fields of their own: nothing here is closed.
+
+#[derive(Deserialize)]
+struct Reply {
+    choices: Vec<Choice>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Said,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    refusal: Option<String>,
+    #[serde(default)]
+    tool_calls: Option<Vec<Called>>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    #[serde(default)]
+    id: Option<String>,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    /// JSON as text; some servers send the JSON itself.
+    #[serde(default)]
+    arguments: Value,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    #[serde(default)]
+    prompt_tokens_details: Option<Details>,
+    #[serde(default)]
+    completion_tokens_details: Option<Details>,
+    /// US dollars; some gateways tell it.
+    #[serde(default)]
+    cost: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Details {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
+    #[serde(default)]
+    reasoning_tokens: Option<u64>,
+}
+
+fn reply(body: &[u8]) -> Result<ModelReply, NoReply> {
+    let reply: Reply = serde_json::from_slice(body)?;
+    let choice = reply
+        .choices
+        .into_iter()
+        .next()
+        .ok_or_else(|| NoReply::Malformed("there are no choices".to_owned()))?;
+    let said = choice.message;
+    let end = match choice.finish_reason.as_deref() {
+        Some("length") => ReplyEnd::Cut,
+        Some("content_filter") => ReplyEnd::Declined,
+        _ if said.refusal.is_some() => ReplyEnd::Declined,
+        _ => ReplyEnd::Whole,
+    };
+    let calls = said
+        .tool_calls
+        .unwrap_or_default()
+        .into_iter()
+        .enumerate()
+        .map(|(index, called)| ToolCall {
+            id: called
+                .id
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| format!("call-{index}")),
+            name: called.function.name,
+            input: match called.function.arguments {
+                Value::String(text) => text,
+                Value::Null => String::new(),
+                json => json.to_string(),
+            },
+        });
+    let cost_microusd = reply.usage.as_ref().and_then(|usage| micro(usage.cost?));
+    let usage = reply.usage.map(|usage| {
+        let input = usage.prompt_tokens_details.unwrap_or_default();
+        let output = usage.completion_tokens_details.unwrap_or_default();
+        TokenUsage {
+            input: usage.prompt_tokens,
+            cached: input.cached_tokens.unwrap_or(0),
+            cache_write: input.cache_write_tokens.unwrap_or(0),
+            output: usage.completion_tokens,
+            reasoning: output.reasoning_tokens.unwrap_or(0),
+        }
+    });
+    Ok(ModelReply {
+        text: said.content.or(said.refusal).unwrap_or_default(),
+        calls: whole(calls.collect(), end),
+        end,
+        usage,
+        cost_microusd,
+        requests: 0,
+    })
+}
+
+/// Dollars in millionths, rounded up; none for what is no cost.
+fn micro(usd: f64) -> Option<u64> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the range"
+    )]
+    (0.0..=1e6)
+        .contains(&usd)
+        .then(|| (usd * 1e6).ceil() as u64)
 }

@@ -331,6 +331,7 @@ async fn a_model_that_is_not_there_stops_the_run() {
                 tools: Vec::new(),
                 force_tool: false,
                 max_output_tokens: 1,
+                continues: false,
                 timeout: seconds(9),
             };
             context.harness.complete(Tier::Act, &request).await?;
@@ -356,6 +357,14 @@ async fn a_model_that_is_not_there_stops_the_run() {
             usage.output_tokens
         ),
         (1, 10, 4, 2)
+    );
+
+    // Who declines is not asked again, though what it read is to be paid.
+    story.agent.model = Some(Model::new("coy", "http://m.test"));
+    let output = story.test(vec![open(), act("pay")]).await;
+    assert_eq!(
+        (code(&output), output.usage.input_tokens),
+        (ErrorCode::ModelOutputInvalid, 10)
     );
 }
 

@@ -26,7 +26,7 @@ use muster_proto::secret::Secret;
 use muster_proto::v1::staged::Intent;
 use muster_proto::verdict::{Answer, Judgment, Verdict, VerdictStatus};
 use muster_providers::model::{
-    ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest, TokenUsage,
+    ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest, ReplyEnd, TokenUsage,
 };
 use muster_suite::codec::FrameCodec;
 use muster_suite::config::{
@@ -125,8 +125,10 @@ impl Executor for Scripted {
     }
 }
 
-/// A model that answers everything with its name.
-struct Echo;
+/// A model that answers everything with its name, or declines to.
+struct Echo {
+    declines: bool,
+}
 
 #[async_trait]
 impl ModelClient for Echo {
@@ -139,10 +141,14 @@ impl ModelClient for Echo {
         };
         Ok(ModelReply {
             text: "echo".to_owned(),
+            end: match self.declines {
+                true => ReplyEnd::Declined,
+                false => ReplyEnd::Whole,
+            },
             calls: Vec::new(),
             usage: Some(usage),
-            cost_microusd: None,
             requests: 1,
+            ..ModelReply::default()
         })
     }
 
@@ -162,8 +168,9 @@ impl Brains for ScriptedBrains {
         Ok(Arc::new(Scripted(Arc::clone(&self.0))))
     }
 
-    fn model(&self, _: &Model) -> Result<Arc<dyn ModelClient>, Problem> {
-        Ok(Arc::new(Echo))
+    fn model(&self, model: &Model) -> Result<Arc<dyn ModelClient>, Problem> {
+        let declines = model.name == "coy";
+        Ok(Arc::new(Echo { declines }))
     }
 }
 

@@ -6,7 +6,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_proto::step::Tier;
 use muster_proto::verdict::{Answer, Judgment};
-use muster_providers::model::{Message, ModelReply, ModelRequest, Tool};
+use muster_providers::model::{Message, ModelReply, ModelRequest, ReplyEnd, Tool};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -127,6 +127,7 @@ async fn answered<T>(
             tools: vec![tool.clone()],
             force_tool: true,
             max_output_tokens: MAX_OUTPUT,
+            continues: false,
             timeout: ANSWER,
         };
         let reply = context.harness.complete(Tier::Judge, &request).await?;
@@ -167,6 +168,7 @@ async fn answered<T>(
 fn given(reply: &ModelReply, name: &str) -> Result<String, String> {
     match reply.calls.as_slice() {
         [call] if call.name == name => Ok(call.input.clone()),
+        [] if reply.end == ReplyEnd::Cut => Err(format!("it was cut at {MAX_OUTPUT} tokens")),
         [] => Err(format!("there is no call of {name}")),
         [call] => Err(format!("{:?} was called instead of {name}", call.name)),
         calls => Err(format!("there are {} calls instead of one", calls.len())),

@@ -8,7 +8,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard as Rule;
 use muster_proto::step::{EventKind, Tier};
 use muster_proto::verdict::{Verdict, VerdictStatus};
-use muster_providers::model::{Image, ModelReply, ModelRequest, Tool, ToolCall};
+use muster_providers::model::{Image, ModelReply, ModelRequest, ReplyEnd, Tool, ToolCall};
 
 use super::change::{Change, change};
 use super::conversation::{Conversation, Told};
@@ -151,8 +151,13 @@ impl<'a> Loop<'a> {
                 reply => reply?,
             };
             if reply.calls.is_empty() {
-                self.conversation
-                    .keep("Answer with a tool call; end with complete_step.");
+                let cut = match reply.end {
+                    ReplyEnd::Cut => format!("Your answer was cut at {MAX_OUTPUT} tokens. "),
+                    ReplyEnd::Whole | ReplyEnd::Declined => String::new(),
+                };
+                self.conversation.keep(format!(
+                    "{cut}Answer with a tool call; end with complete_step."
+                ));
             }
             for call in &reply.calls {
                 // Taken before the call: afterwards its target may be gone.
@@ -235,6 +240,7 @@ impl<'a> Loop<'a> {
             tools: self.tools(),
             force_tool: true,
             max_output_tokens: MAX_OUTPUT,
+            continues: true,
             timeout: ANSWER,
         };
         self.context.harness.complete(self.tier, &request).await

@@ -3,7 +3,7 @@
 use muster_proto::code::ErrorCode;
 use muster_proto::step::EventKind;
 use muster_proto::verdict::{Answer, Verdict, VerdictStatus};
-use muster_providers::model::{Message, ModelReply, TokenUsage, ToolCall};
+use muster_providers::model::{Message, ModelReply, ReplyEnd, TokenUsage, ToolCall};
 use serde_json::{Value, json};
 
 use super::AgentExecutor;
@@ -42,8 +42,8 @@ fn says(calls: &[(&str, Value)]) -> ModelReply {
         text: String::new(),
         calls: calls.collect(),
         usage: Some(TokenUsage::default()),
-        cost_microusd: None,
         requests: 1,
+        ..ModelReply::default()
     }
 }
 
@@ -182,8 +182,8 @@ async fn a_model_that_only_talks_ends_without_conclusion() {
         text: "I would tap it.".to_owned(),
         calls: Vec::new(),
         usage: Some(TokenUsage::default()),
-        cost_microusd: None,
         requests: 1,
+        ..ModelReply::default()
     };
     let drawn = harness(vec![talk; 30]);
     let verdict = run(&drawn, &Value::Null).await.unwrap();
@@ -254,12 +254,25 @@ async fn extracted_data_fits_its_schema_or_is_absent() {
     )]);
     let unfit = says(&[("extract", json!({"found": true, "data": {"title": 7}}))]);
     let absent = says(&[("extract", json!({"found": false}))]);
-    let drawn = harness(vec![unfit.clone(), found, absent, unfit.clone(), unfit]);
+    let cut = ModelReply {
+        end: ReplyEnd::Cut,
+        ..says(&[])
+    };
+    let drawn = harness(vec![
+        unfit.clone(),
+        found,
+        cut,
+        absent,
+        unfit.clone(),
+        unfit,
+    ]);
     let nothing = Value::Null;
     let context = context(&drawn, &nothing);
     let extract = || EXECUTOR.extract(&context, &schema);
     assert_eq!(extract().await, Ok(Some(json!({"title": "Log in"}))));
     assert_eq!(extract().await, Ok(None));
+    let repair = format!("{:?}", drawn.requests()[3].messages);
+    assert!(repair.contains("cut at 8192 tokens"), "{repair}");
     assert!(
         matches!(extract().await, Err(StepError::Stop(problem)) if problem.code == ErrorCode::ModelOutputInvalid)
     );

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -66,6 +66,15 @@ async fn answer(socket: TcpStream, state: Arc<Mutex<State>>) {
         if socket.read_line(&mut request).await.unwrap_or(0) == 0 {
             return;
         }
+    }
+    let length = request.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let wanted = name.eq_ignore_ascii_case("content-length");
+        wanted.then(|| value.trim().parse().ok())?
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    if socket.read_exact(&mut body).await.is_err() {
+        return;
     }
     let target = request.split(' ').nth(1).unwrap_or("/");
     let path = target.split('?').next().unwrap_or("/").to_owned();

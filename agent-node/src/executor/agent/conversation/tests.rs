@@ -28,8 +28,8 @@ fn round(conversation: &mut Conversation, number: usize, answers: &[(Told, Strin
         text: String::new(),
         calls: calls.clone(),
         usage: Some(TokenUsage::default()),
-        cost_microusd: None,
         requests: 1,
+        ..ModelReply::default()
     });
     for (call, (told, text)) in calls.iter().zip(answers) {
         conversation.answer(call, *told, text.clone());
