@@ -48,6 +48,8 @@ guards! {
     EgressPolicy = "egress.policy",
     /// Metadata addresses, private ranges and Muster's own ports are never reached.
     EgressAddress = "egress.address",
+    /// A page has a bounded number of windows.
+    WindowBound = "window.bound",
     /// An id that left the screen names nothing.
     TargetStale = "target.stale",
     /// The element itself must receive the pointer at dispatch.

@@ -4,13 +4,17 @@
 //! of its own. Launching and killing the browser is its provider's business.
 
 mod deadline;
+mod ids;
 mod keys;
+mod news;
 mod page;
 mod picture;
 mod script;
 mod tab;
 mod touch;
 mod travel;
+mod watch;
+mod windows;
 mod wire;
 
 use std::sync::Arc;

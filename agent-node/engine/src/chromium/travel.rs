@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::deadline::Deadline;
-use super::tab::{Progress, Tab};
+use super::tab::Tab;
+use super::watch::Progress;
 use super::wire::CallError;
 use crate::page::{EngineError, Travel};
 

@@ -178,6 +178,7 @@ impl Held {
 pub(crate) struct Site {
     pub(crate) origin: String,
     replies: Arc<Mutex<HashMap<String, Reply>>>,
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
@@ -185,13 +186,23 @@ impl Site {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let replies = Arc::new(Mutex::new(HashMap::new()));
-        let served = Arc::clone(&replies);
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (served, seen) = (Arc::clone(&replies), Arc::clone(&asked));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(answer(socket, Arc::clone(&served)));
+                tokio::spawn(answer(socket, Arc::clone(&served), Arc::clone(&seen)));
             }
         });
-        Self { origin, replies }
+        Self {
+            origin,
+            replies,
+            asked,
+        }
+    }
+
+    /// What was asked for so far, with queries.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
     }
 
     /// Serves a reply; yields its address.
@@ -201,7 +212,11 @@ impl Site {
     }
 }
 
-async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) {
+async fn answer(
+    socket: TcpStream,
+    replies: Arc<Mutex<HashMap<String, Reply>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+) {
     let mut socket = BufReader::new(socket);
     let mut request = String::new();
     loop {
@@ -215,6 +230,7 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
         request += &line;
     }
     let target = request.split(' ').nth(1).unwrap_or("/");
+    asked.lock().unwrap().push(target.into());
     let path = target.split(['?', '#']).next().unwrap_or("/");
     let reply = replies
         .lock()
