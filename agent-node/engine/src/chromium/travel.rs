@@ -107,6 +107,23 @@ impl Tab {
         .await
     }
 
+    /// Waits until a fresh window shows its blank document: one that is still to come would put off
+    /// what is loaded in the meantime.
+    pub(super) async fn blank(&self, deadline: Deadline, what: &str) -> Result<(), EngineError> {
+        let tree = self
+            .explained("Page.getFrameTree", json!({}), deadline, what)
+            .await?;
+        let url = tree.pointer("/frameTree/frame/url").and_then(Value::as_str);
+        match url {
+            // The address of no document at all.
+            Some(":") => {
+                self.arrive(deadline, what, |now| now.commits > 0 && now.loaded)
+                    .await
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn arrive(
         &self,
         deadline: Deadline,

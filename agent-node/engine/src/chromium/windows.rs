@@ -104,12 +104,17 @@ impl Context {
         let (width, height) = options.viewport;
         let blank = json!({ "url": "about:blank", "browserContextId": id, "width": width, "height": height });
         call("Target.createTarget", blank).await?;
-        let mut live = context.windows.live.subscribe();
-        let first = timeout_at(deadline.until, live.wait_for(|live| !live.is_empty())).await;
-        match first {
-            Ok(_) => {}
-            Err(_) => return Err(deadline.timeout(what)),
+        let opened = async {
+            let mut live = context.windows.live.subscribe();
+            let opened = live.wait_for(|live| !live.is_empty()).await;
+            drop(opened.expect("this context holds the other end"));
+        };
+        tokio::select! {
+            biased;
+            reason = wire.dead() => return Err(EngineError::Dead(reason)),
+            opened = timeout_at(deadline.until, opened) => opened.map_err(|_| deadline.timeout(what))?,
         }
+        context.current().blank(deadline, what).await?;
         Ok(context)
     }
 

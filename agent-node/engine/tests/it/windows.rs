@@ -27,7 +27,7 @@ impl Stage {
 #[tokio::test]
 async fn a_window_is_the_page_until_it_closes() {
     let stage = Stage::new().await;
-    let popup = "<title>Popup</title><button id=b onclick='opener.document.title = \"told\"; close()'>Done</button>";
+    let popup = "<title>Popup</title><button id=b onclick='opener.document.title = \"told\"; window.close()'>Done</button>";
     stage.site.serve("/popup", Reply::html(popup));
     stage
         .show("<button id=a onclick='window.open(\"/popup\")'>Open</button>")
@@ -58,7 +58,7 @@ async fn every_way_to_open_a_window_leads_there() {
     let stage = Stage::new().await;
     stage
         .site
-        .serve("/popup", Reply::html("<title>Popup</title><script>document.title += innerWidth + document.hasFocus()</script>"));
+        .serve("/popup", Reply::html("<title>Popup</title><script>document.title += `${innerWidth}${document.hasFocus()}`</script>"));
     for opens in [
         "<a id=a href=/popup target=_blank>Open</a>",
         "<a id=a href=/popup target=_blank rel=opener>Open</a>",
@@ -99,7 +99,7 @@ async fn a_window_that_closes_leads_back_to_its_opener_not_to_the_one_before() {
     let open = "<script>function go(path, id) { const w = window.open(path); document.title += w ? '' : '?' }</script>";
     stage.site.serve(
         "/second",
-        Reply::html("<title>Second</title><button id=b onclick='close()'>Close</button>"),
+        Reply::html("<title>Second</title><button id=b onclick='window.close()'>Close</button>"),
     );
     stage.site.serve(
         "/first",
