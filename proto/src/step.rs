@@ -73,6 +73,8 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
+    /// Something happened beside the page: a window, a dialog, a download.
+    Noticed,
 }
 
 /// One step.
