@@ -4,6 +4,7 @@
 //! of its own. Launching and killing the browser is its provider's business.
 
 mod deadline;
+mod downloads;
 mod ids;
 mod keys;
 mod news;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use crate::page::{EngineError, Page};
 use deadline::Deadline;
+pub use downloads::Downloads;
 use page::ChromiumPage;
 use wire::Wire;
 
@@ -33,6 +35,8 @@ pub struct PageOptions {
     pub proxy: Option<String>,
     /// Width and height, CSS px.
     pub viewport: (u32, u32),
+    /// What is downloaded; none = nothing.
+    pub downloads: Option<Downloads>,
 }
 
 impl Default for PageOptions {
@@ -40,6 +44,7 @@ impl Default for PageOptions {
         Self {
             proxy: None,
             viewport: (1280, 720),
+            downloads: None,
         }
     }
 }

@@ -130,6 +130,9 @@ pub enum EngineError {
     /// A bad argument (key, pattern, option).
     #[error("{0}")]
     Invalid(String),
+    /// It can do nothing any more, and will not answer.
+    #[error("the page is stuck: {0}")]
+    Stuck(String),
     /// The browser is gone. Fatal for its pages.
     #[error("the browser died: {0}")]
     Dead(String),
@@ -149,6 +152,13 @@ pub enum Notice {
         /// What it said, at most 2000 characters.
         message: String,
     },
+    /// A download ended.
+    Download {
+        /// What the app called it.
+        name: String,
+        /// Its size; none = it did not come whole, or was not wanted.
+        bytes: Option<u64>,
+    },
     /// Something was stopped.
     Denied {
         /// The rule.
@@ -161,7 +171,18 @@ pub enum Notice {
 /// Characters of a dialog that are kept.
 const DIALOG_LENGTH: usize = 2_000;
 
+/// Characters of a file's name that are kept.
+const NAME_LENGTH: usize = 200;
+
 impl Notice {
+    /// A download ended; of what size, if it came whole.
+    pub fn download(name: &str, bytes: Option<u64>) -> Self {
+        Notice::Download {
+            name: name.chars().take(NAME_LENGTH).collect(),
+            bytes,
+        }
+    }
+
     /// A dialog was answered.
     pub fn dialog(kind: &str, message: &str) -> Self {
         Notice::Dialog {

@@ -10,7 +10,7 @@ const QUOTED: usize = 200;
 /// A notice in words.
 pub(super) struct Told {
     pub(super) kind: EventKind,
-    /// A guard's name, or `window`, `dialog`.
+    /// A guard's name, or `window`, `dialog`, `download`.
     pub(super) name: &'static str,
     /// One line, redacted.
     pub(super) line: String,
@@ -47,6 +47,14 @@ pub(super) fn told(notice: &Notice, redactor: &Redactor) -> Told {
                 quoted(message)
             );
             noticed("dialog", line)
+        }
+        Notice::Download { name, bytes } => {
+            let name = quoted(name);
+            let line = match bytes {
+                Some(bytes) => format!("a file was downloaded: {name}, {bytes} bytes"),
+                None => format!("a download did not come: {name}"),
+            };
+            noticed("download", line)
         }
         Notice::Denied { guard, what } => Told {
             kind: EventKind::Denied,

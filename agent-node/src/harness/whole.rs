@@ -99,6 +99,7 @@ pub fn engine_problem(error: &EngineError) -> Problem {
         EngineError::NodeStale { .. } => ErrorCode::LocatorNotFound,
         EngineError::NotActionable { .. }
         | EngineError::MayHaveCommitted { .. }
+        | EngineError::Stuck(_)
         | EngineError::Timeout { .. } => ErrorCode::ActionFailed,
         EngineError::Navigation { reason, .. } if answered(reason) => ErrorCode::ActionFailed,
         EngineError::Navigation { .. } => ErrorCode::AppUnreachable,

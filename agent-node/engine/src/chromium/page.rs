@@ -100,6 +100,9 @@ impl ChromiumPage {
         result: Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         match (result, node) {
+            (Err(EngineError::Invalid(_)), _) if let Some(why) = self.news.stuck_by() => {
+                Err(EngineError::Stuck(why))
+            }
             (Err(EngineError::MayHaveCommitted { .. }), _) if self.left(tab) => Ok(()),
             (Err(EngineError::Dead(_)), Some(id)) if self.left(tab) => {
                 let was = self.ids.was(id);

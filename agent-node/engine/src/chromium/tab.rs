@@ -76,6 +76,7 @@ impl Tab {
         tokio::select! {
             biased;
             reason = self.gone() => Err(CallError::Dead(reason)),
+            why = self.watcher.news.stuck() => Err(CallError::Refused(why)),
             reply = self.wire.call(Some(&self.session), method, params, deadline.until) => reply,
         }
     }
@@ -88,9 +89,11 @@ impl Tab {
         deadline: Deadline,
         what: &str,
     ) -> Result<Value, EngineError> {
-        self.call(method, params, deadline)
-            .await
-            .map_err(|error| deadline.explain(error, what))
+        let reply = self.call(method, params, deadline).await;
+        reply.map_err(|error| match self.stuck_by() {
+            Some(why) => EngineError::Stuck(why),
+            None => deadline.explain(error, what),
+        })
     }
 
     /// Asks the script, again and again while the document changes under it: for questions.
@@ -108,6 +111,9 @@ impl Tab {
                 Err(AskError::Late) => return Err(deadline.timeout(what)),
                 Err(AskError::Lost) if self.closed() => {
                     return Err(EngineError::Dead(Gone::Closed.to_string()));
+                }
+                Err(AskError::Lost) if let Some(why) = self.stuck_by() => {
+                    return Err(EngineError::Stuck(why));
                 }
                 Err(AskError::Lost) if deadline.passed() => return Err(deadline.timeout(what)),
                 Err(AskError::Lost) => tokio::time::sleep(REACH_AGAIN.min(deadline.left())).await,
@@ -232,6 +238,16 @@ impl Tab {
             Ok(reason) => reason.as_ref().unwrap_or(&Gone::Closed).to_string(),
             Err(_) => Gone::Closed.to_string(),
         }
+    }
+
+    /// Ends when the page is stuck; says why.
+    pub(super) async fn stuck(&self) -> String {
+        self.watcher.news.stuck().await
+    }
+
+    /// Why the page is stuck, if it is.
+    pub(super) fn stuck_by(&self) -> Option<String> {
+        self.watcher.news.stuck_by()
     }
 
     /// Whether it was closed, by itself, by its opener or with its context.

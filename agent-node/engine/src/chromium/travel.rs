@@ -23,7 +23,12 @@ impl Tab {
             .await
         {
             Ok(reply) => reply,
-            Err(CallError::Refused(why)) => return Err(failed(&why)),
+            Err(CallError::Refused(why)) => {
+                return Err(match self.stuck_by() {
+                    Some(why) => EngineError::Stuck(why),
+                    None => failed(&why),
+                });
+            }
             Err(error) => return Err(deadline.explain(error, &what)),
         };
         match reply
@@ -134,6 +139,7 @@ impl Tab {
         tokio::select! {
             biased;
             reason = self.gone() => Err(EngineError::Dead(reason)),
+            why = self.stuck() => Err(EngineError::Stuck(why)),
             reason = self.browser_dead() => Err(EngineError::Dead(reason)),
             waited = tokio::time::timeout_at(deadline.until, progress.wait_for(arrived)) => match waited {
                 Ok(_) => Ok(()),

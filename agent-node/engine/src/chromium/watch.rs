@@ -52,7 +52,7 @@ pub(super) struct Watcher {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) gone: watch::Sender<Option<Gone>>,
     windows: Weak<Windows>,
-    news: Arc<News>,
+    pub(super) news: Arc<News>,
 }
 
 impl Watcher {
@@ -129,7 +129,15 @@ impl Listener for Watcher {
                     first
                 });
             }
+            "Page.downloadWillBegin" => {
+                if let Some(windows) = self.windows.upgrade() {
+                    return windows.download(&self.target, params);
+                }
+            }
             "Page.javascriptDialogOpening" => {
+                if !self.news.dialog() {
+                    return Vec::new();
+                }
                 let kind = text("/type");
                 if kind != "beforeunload" {
                     self.news.tell(Notice::dialog(kind, text("/message")));

@@ -15,6 +15,7 @@ use tokio::time::timeout_at;
 
 use super::PageOptions;
 use super::deadline::Deadline;
+use super::downloads::Loads;
 use super::ids::Ids;
 use super::news::News;
 use super::tab::Tab;
@@ -44,6 +45,7 @@ pub(super) struct Windows {
     viewport: (u32, u32),
     ids: Arc<Ids>,
     news: Arc<News>,
+    loads: Arc<Loads>,
     /// The last one is the current; the last of all stays when it is closed.
     live: watch::Sender<Vec<Window>>,
 }
@@ -83,12 +85,14 @@ impl Context {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
+        let loads = Loads::new(&wire, &id, options.downloads.clone(), Arc::clone(&news));
         let windows = Arc::new_cyclic(|itself| Windows {
             itself: Weak::clone(itself),
             wire: Arc::downgrade(&wire),
             viewport: options.viewport,
             ids,
             news,
+            loads,
             live: watch::Sender::new(Vec::new()),
         });
         wire.listen(&id, Arc::clone(&windows) as Arc<dyn Listener>);
@@ -99,8 +103,13 @@ impl Context {
             windows,
             disposed: AtomicBool::new(false),
         };
-        let downloads = json!({ "behavior": "deny", "browserContextId": id });
-        call("Browser.setDownloadBehavior", downloads).await?;
+        if Guard::PermissionDenied.holds() {
+            // None is granted, which denies all of them at once.
+            let none = json!({ "permissions": [], "browserContextId": id });
+            call("Browser.grantPermissions", none).await?;
+        }
+        let behavior = context.windows.loads.behavior();
+        call("Browser.setDownloadBehavior", behavior).await?;
         let (width, height) = options.viewport;
         let blank = json!({ "url": "about:blank", "browserContextId": id, "width": width, "height": height });
         call("Target.createTarget", blank).await?;
@@ -147,6 +156,7 @@ impl Drop for Context {
     /// Hands it to the browser for disposal, unless [`Context::dispose`] has done it.
     fn drop(&mut self) {
         self.wire.unlisten(&self.id);
+        self.windows.loads.forget();
         if !self.disposed.swap(true, Ordering::Relaxed) {
             let params = json!({ "browserContextId": self.id });
             self.wire.cast("Target.disposeBrowserContext", params);
@@ -178,6 +188,27 @@ impl Windows {
             }
             true
         });
+    }
+
+    /// A download begins in one of the windows, for its whole page or for a part of it.
+    pub(super) fn download(&self, target: &str, params: &Value) -> Vec<Command> {
+        let text = |field: &str| {
+            let text = params.get(field).and_then(Value::as_str);
+            text.unwrap_or_default()
+        };
+        let begun = self.loads.begins(text("guid"), text("suggestedFilename"));
+        // A window that was opened for a download alone has nothing to show.
+        let empty = (text("frameId") == target).then(|| self.empty(target));
+        begun.into_iter().chain(empty.flatten()).collect()
+    }
+
+    /// Closes a window that has loaded nothing, unless it is the only one.
+    fn empty(&self, target: &str) -> Option<Command> {
+        let live = self.live.borrow();
+        let found = live.iter().find(|window| window.tab.target() == target)?;
+        let empty = live.len() > 1 && found.tab.progress().borrow().commits == 0;
+        let params = json!({ "targetId": target });
+        empty.then(|| Command::browser("Target.closeTarget", params))
     }
 
     fn opened(

@@ -44,7 +44,7 @@ pub(super) enum CallError {
     Refused(String),
 }
 
-/// What listens to the events of one session, or to the windows of one browser context. Called from
+/// What listens to the events of one session or download, or to the windows of one browser context. Called from
 /// the wire's task: it must not block.
 pub(super) trait Listener: Send + Sync {
     /// Takes one event; what it returns is sent at once, in order, the replies ignored.
@@ -235,7 +235,8 @@ impl Wire {
         }
     }
 
-    /// Sends the events of a session, or the new windows of a browser context, to `listener`.
+    /// Sends the events of a session or of a download, or the new windows of a browser context, to
+    /// `listener`.
     pub(super) fn listen(&self, id: &str, listener: Arc<dyn Listener>) {
         lock(&self.listeners).insert(id.into(), listener);
     }
@@ -326,12 +327,12 @@ impl Exchange {
     fn tell(&mut self, event: &Event) {
         let text = |pointer: &str| event.params.pointer(pointer).and_then(Value::as_str);
         let attached = event.session.is_none() && event.method == "Target.attachedToTarget";
-        // Browser-wide events tell of a context's windows and of a session's end; whose they are is
-        // the one to know.
+        // Browser-wide events tell of a context's windows, of a session's end and of downloads; whose
+        // they are is the one to know.
         let id = match (&event.session, attached) {
             (Some(session), _) => Some(session.as_str()),
             (None, true) => text("/targetInfo/browserContextId"),
-            (None, false) => text("/sessionId"),
+            (None, false) => text("/sessionId").or_else(|| text("/guid")),
         };
         let listener = id.and_then(|id| lock(&self.listeners).get(id).cloned());
         let commands = match listener {

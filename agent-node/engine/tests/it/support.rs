@@ -124,6 +124,8 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
     /// Told when it is asked for; then the answer waits to be let go.
     held: Option<Arc<(Notify, Notify)>>,
+    /// One byte stays away for ever.
+    stalls: bool,
 }
 
 impl Reply {
@@ -134,6 +136,12 @@ impl Reply {
         (self, Held(gates))
     }
 
+    /// Whose last byte never comes.
+    pub(crate) fn stalling(mut self) -> Self {
+        self.stalls = true;
+        self
+    }
+
     pub(crate) fn html(body: impl Into<String>) -> Self {
         let headers = vec![("Content-Type".into(), "text/html; charset=utf-8".into())];
         Self {
@@ -141,6 +149,7 @@ impl Reply {
             headers,
             body: body.into().into_bytes(),
             held: None,
+            stalls: false,
         }
     }
 
@@ -150,6 +159,7 @@ impl Reply {
             headers: Vec::new(),
             body: Vec::new(),
             held: None,
+            stalls: false,
         }
     }
 
@@ -245,7 +255,7 @@ async fn answer(
     let mut head = format!(
         "HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n",
         reply.status,
-        reply.body.len()
+        reply.body.len() + usize::from(reply.stalls)
     );
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
@@ -254,13 +264,17 @@ async fn answer(
     let _ = socket
         .write_all(&[head.as_bytes(), b"\r\n", &reply.body].concat())
         .await;
+    if reply.stalls {
+        // Until the browser goes away.
+        let _ = socket.read_line(&mut request).await;
+    }
 }
 
 /// A page of the shared browser, with a server beside it.
 pub(crate) struct Stage {
     pub(crate) page: Arc<dyn Page>,
     pub(crate) site: Site,
-    _chromium: Chromium,
+    pub(crate) _chromium: Chromium,
 }
 
 impl Stage {

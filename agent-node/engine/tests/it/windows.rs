@@ -1,6 +1,9 @@
-//! What a page opens beside itself: windows and dialogs.
+//! What a page opens beside itself: windows, dialogs, prompts and downloads.
 
-use muster_engine::{EngineError, Gesture, Notice};
+use std::time::Duration;
+
+use muster_engine::chromium::Downloads;
+use muster_engine::{Chromium, EngineError, Gesture, Notice, PageOptions};
 use muster_proto::guard::Guard;
 use tokio::time::Instant;
 
@@ -212,4 +215,178 @@ async fn a_page_that_wants_to_stay_is_left_all_the_same() {
     stage.page.goto(&next, SOON).await.unwrap();
     assert_eq!(stage.title().await, "Next");
     assert!(stage.page.notices().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_of_endless_dialogs_is_stuck_and_says_so_at_once() {
+    let stage =
+        Stage::showing("<button id=a onclick='for (;;) confirm(\"Again?\")'>Ask</button>").await;
+    let error = stage.perform("a", Gesture::Tap).await.unwrap_err();
+    let why = "it opened more than 50 dialogs";
+    assert!(
+        matches!(&error, EngineError::MayHaveCommitted { why: told, .. } if told == why),
+        "{error}"
+    );
+    let stuck = Err(EngineError::Stuck(why.into()));
+    let again = async {
+        assert_eq!(stage.page.snapshot(SOON).await.map(drop), stuck);
+        assert_eq!(stage.page.goto(&stage.site.origin, SOON).await, stuck);
+        assert_eq!(stage.page.press("Enter", SOON).await, stuck);
+    };
+    let at_once = Duration::from_secs(5);
+    tokio::time::timeout(at_once, again).await.unwrap();
+    let notices = stage.page.notices();
+    assert_eq!(notices.len(), 51);
+    assert!(
+        matches!(
+            notices[50],
+            Notice::Denied {
+                guard: Guard::DialogBound,
+                ..
+            }
+        ),
+        "{notices:?}"
+    );
+    tokio::time::timeout(at_once, stage.page.close())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn no_permission_is_given_and_none_is_waited_for() {
+    let stage = Stage::showing(&format!(
+        "{LOG}<button id=a onclick='ask()'>Ask</button><script>async function ask() {{
+            const tell = (what, asked) => asked.then(told => say(what + \":\" + told), error => say(what + \":\" + error.name));
+            await tell('note', Notification.requestPermission());
+            await tell('place', new Promise((_, no) => navigator.geolocation.getCurrentPosition(_, () => no({{ name: 'denied' }}))));
+            await tell('midi', navigator.requestMIDIAccess({{ sysex: true }}));
+            await tell('clip', navigator.clipboard.readText());
+            for (const name of ['camera', 'microphone', 'notifications', 'geolocation', 'clipboard-read', 'midi'])
+                await tell(name, navigator.permissions.query({{ name }}).then(is => is.state));
+            say('end');
+        }}</script>"
+    ))
+    .await;
+    stage.perform("a", Gesture::Tap).await.unwrap();
+    let ends = Instant::now() + Duration::from_secs(5);
+    while !stage.log().await.ends_with("end") {
+        assert!(Instant::now() < ends, "{}", stage.log().await);
+    }
+    assert_eq!(
+        stage.log().await,
+        "note:denied place:denied midi:NotAllowedError clip:NotAllowedError camera:denied microphone:denied \
+         notifications:denied geolocation:denied clipboard-read:denied midi:denied end"
+    );
+}
+
+/// A page that may download, and where to.
+async fn loading(files: u32, bytes: u64) -> (Stage, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let chromium = Chromium::connect(&Browser::shared().address, SOON)
+        .await
+        .unwrap();
+    let options = PageOptions {
+        downloads: Some(Downloads {
+            folder: folder.path().to_owned(),
+            files,
+            bytes,
+        }),
+        ..PageOptions::default()
+    };
+    let page = chromium.open(options, SOON).await.unwrap();
+    let stage = Stage {
+        page,
+        site: Site::new().await,
+        _chromium: chromium,
+    };
+    (stage, folder)
+}
+
+fn attachment(body: impl Into<String>) -> Reply {
+    Reply::html(body).with("Content-Disposition", "attachment; filename=report.txt")
+}
+
+impl Stage {
+    /// Waits for so many notices.
+    async fn notices(&self, many: usize) -> Vec<Notice> {
+        let ends = Instant::now() + SOON;
+        let mut notices = Vec::new();
+        while notices.len() < many {
+            notices.extend(self.page.notices());
+            assert!(Instant::now() < ends, "{notices:?}");
+            tokio::task::yield_now().await;
+        }
+        notices
+    }
+}
+
+#[tokio::test]
+async fn a_download_is_kept_and_told_and_the_page_stays() {
+    let (stage, folder) = loading(20, 1000).await;
+    stage.site.serve("/file", attachment("hello"));
+    stage
+        .show("<a id=a href=/file>Save</a><a id=b href=/file target=_blank>Save</a>")
+        .await;
+    stage.perform("a", Gesture::Tap).await.unwrap();
+    let told = Notice::download("report.txt", Some(5));
+    assert_eq!(stage.notices(1).await, [told.clone()]);
+    let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(kept.len(), 1);
+    let kept = std::fs::read_to_string(kept[0].as_ref().unwrap().path());
+    assert_eq!(kept.unwrap(), "hello");
+    assert_eq!(stage.title().await, "Stage");
+
+    // The window that a download opens is closed again.
+    stage.perform("b", Gesture::Tap).await.unwrap();
+    let notices = stage.notices(3).await;
+    for expected in [Notice::WindowOpened, told, Notice::WindowClosed] {
+        assert!(notices.contains(&expected), "{notices:?}");
+    }
+    assert_eq!(stage.title().await, "Stage");
+}
+
+#[tokio::test]
+async fn a_page_that_may_not_download_says_what_did_not_come() {
+    let stage = Stage::new().await;
+    stage.site.serve("/file", attachment("hello"));
+    stage.show("<a id=a href=/file>Save</a>").await;
+    stage.perform("a", Gesture::Tap).await.unwrap();
+    assert_eq!(
+        stage.notices(1).await,
+        [Notice::download("report.txt", None)]
+    );
+}
+
+#[tokio::test]
+async fn downloads_are_bounded_in_number_and_bytes() {
+    let denied = |notice: &Notice| {
+        matches!(
+            notice,
+            Notice::Denied {
+                guard: Guard::DownloadBound,
+                ..
+            }
+        )
+    };
+    let (stage, folder) = loading(2, 1000).await;
+    stage.site.serve("/file", attachment("hello"));
+    stage
+        .show("<button id=a onclick='for (let n = 0; n < 4; n++) { const a = document.createElement(\"a\"); a.href = window.URL.createObjectURL(new Blob([\"hi\"])); a.download = n; a.click() }'>Save</button>")
+        .await;
+    stage.perform("a", Gesture::Tap).await.unwrap();
+    let notices = stage.notices(4).await;
+    assert_eq!(notices.iter().filter(|notice| denied(notice)).count(), 2);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+
+    let (stage, folder) = loading(2, 1000).await;
+    let endless = attachment("y".repeat(100_000)).stalling();
+    stage.site.serve("/file", endless);
+    stage.show("<a id=a href=/file>Save</a>").await;
+    stage.perform("a", Gesture::Tap).await.unwrap();
+    assert!(denied(&stage.notices(1).await[0]));
+    let ends = Instant::now() + SOON;
+    while std::fs::read_dir(folder.path()).unwrap().count() > 0 {
+        assert!(Instant::now() < ends, "what had come is removed");
+        tokio::task::yield_now().await;
+    }
 }
