@@ -323,6 +323,7 @@ mod tests {
 
     use async_trait::async_trait;
     use muster_providers::browser::{BrowserError, Limits};
+    use muster_providers::child::CommandLine;
     use tokio::net::TcpListener;
 
     use super::super::egress::EgressLimits;
@@ -374,10 +375,16 @@ mod tests {
             address: format!("ws://{}/devtools", listener.local_addr().unwrap()),
             out: Mutex::default(),
         });
+        // It has nothing to look after here.
+        let supervisor = CommandLine {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), "echo ready; cat >/dev/null".into()],
+        };
         let browsers = Browsers::new(
             Arc::clone(&mute) as Arc<dyn BrowserProvider>,
             Egress::new([], EgressLimits::default()),
             Recycling::default(),
+            Supervisor::start(&supervisor).await.unwrap(),
         );
         let app = Url::parse("http://127.0.0.1:1/").unwrap();
         let policy = Arc::new(Policy::new(&app, &Default::default(), Default::default()));

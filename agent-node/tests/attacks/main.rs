@@ -23,6 +23,7 @@
 )]
 
 mod act;
+mod beside;
 mod brain;
 mod case;
 mod egress;
@@ -50,6 +51,7 @@ const AREAS: &[&[Case]] = &[
     redact::CASES,
     fill::CASES,
     egress::CASES,
+    beside::CASES,
     brain::CASES,
     peer::CASES,
 ];
