@@ -114,6 +114,7 @@ fn show(url: &str, snapshot: Snapshot, json: bool) {
     let observation = Observation {
         revision: 1,
         location: snapshot.url.clone(),
+        notes: Vec::new(),
         snapshot,
     };
     let text = text::render(&observation, TEXT_BUDGET);

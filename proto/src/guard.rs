@@ -48,6 +48,14 @@ guards! {
     EgressPolicy = "egress.policy",
     /// Metadata addresses, private ranges and Muster's own ports are never reached.
     EgressAddress = "egress.address",
+    /// A page has a bounded number of windows.
+    WindowBound = "window.bound",
+    /// A page that opens dialogs without end is stuck.
+    DialogBound = "dialog.bound",
+    /// No page is given a permission.
+    PermissionDenied = "permission.denied",
+    /// Downloads are bounded in number and bytes.
+    DownloadBound = "download.bound",
     /// An id that left the screen names nothing.
     TargetStale = "target.stale",
     /// The element itself must receive the pointer at dispatch.

@@ -73,7 +73,8 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
-    /// A remote executor wants people to know it.
+    /// Nothing was judged, but people should know it: a window, a dialog, a download, a remote
+    /// executor's words.
     Noted,
 }
 

@@ -4,13 +4,18 @@
 //! of its own. Launching and killing the browser is its provider's business.
 
 mod deadline;
+mod downloads;
+mod ids;
 mod keys;
+mod news;
 mod page;
 mod picture;
 mod script;
 mod tab;
 mod touch;
 mod travel;
+mod watch;
+mod windows;
 mod wire;
 
 use std::sync::Arc;
@@ -18,6 +23,7 @@ use std::time::Duration;
 
 use crate::page::{EngineError, Page};
 use deadline::Deadline;
+pub use downloads::Downloads;
 use page::ChromiumPage;
 use wire::Wire;
 
@@ -29,6 +35,8 @@ pub struct PageOptions {
     pub proxy: Option<String>,
     /// Width and height, CSS px.
     pub viewport: (u32, u32),
+    /// What is downloaded; none = nothing.
+    pub downloads: Option<Downloads>,
 }
 
 impl Default for PageOptions {
@@ -36,6 +44,7 @@ impl Default for PageOptions {
         Self {
             proxy: None,
             viewport: (1280, 720),
+            downloads: None,
         }
     }
 }

@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use muster_suite::locator::Locator;
 use muster_suite::op::OptionChoice;
 
-use crate::page::{EngineError, Gesture, Input, Location, Page, Travel};
+use crate::page::{EngineError, Gesture, Input, Location, Notice, Page, Travel};
 use crate::snapshot::{Found, Node, NodeId, Snapshot};
 
 /// A screen with the default viewport.
@@ -94,7 +94,7 @@ struct State {
     forward: Vec<usize>,
     performed: Vec<(NodeId, Gesture)>,
     failures: VecDeque<EngineError>,
-    dialogs: Vec<String>,
+    notices: Vec<Notice>,
 }
 
 impl FakePage {
@@ -108,7 +108,7 @@ impl FakePage {
             forward: Vec::new(),
             performed: Vec::new(),
             failures: VecDeque::new(),
-            dialogs: Vec::new(),
+            notices: Vec::new(),
         };
         Self {
             original: screens,
@@ -142,9 +142,9 @@ impl FakePage {
         self.state().failures.push_back(error);
     }
 
-    /// A dialog was shown.
-    pub fn say(&self, message: &str) {
-        self.state().dialogs.push(message.into());
+    /// Something happened beside the page.
+    pub fn tell(&self, notice: Notice) {
+        self.state().notices.push(notice);
     }
 
     /// Shows a screen, as if the app had decided so.
@@ -405,8 +405,8 @@ impl Page for FakePage {
         Err(EngineError::Invalid("a fake page has no pixels".into()))
     }
 
-    async fn dialogs(&self) -> Vec<String> {
-        std::mem::take(&mut self.state().dialogs)
+    fn notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut self.state().notices)
     }
 
     async fn close(&self) {}

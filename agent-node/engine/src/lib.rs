@@ -11,5 +11,5 @@ pub mod page;
 pub mod snapshot;
 
 pub use chromium::{Chromium, PageOptions};
-pub use page::{EngineError, Gesture, Input, Location, Page, Travel};
+pub use page::{EngineError, Gesture, Input, Location, Notice, Page, Travel};
 pub use snapshot::{Found, Node, NodeId, Snapshot, States};

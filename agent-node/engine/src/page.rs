@@ -130,12 +130,69 @@ pub enum EngineError {
     /// A bad argument (key, pattern, option).
     #[error("{0}")]
     Invalid(String),
+    /// It can do nothing any more, and will not answer.
+    #[error("the page is stuck: {0}")]
+    Stuck(String),
     /// The browser is gone. Fatal for its pages.
     #[error("the browser died: {0}")]
     Dead(String),
 }
 
-/// One page in a context of its own.
+/// Something that happened beside the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A window opened, and is the page now.
+    WindowOpened,
+    /// The window that was the page closed, and the one that had opened it is the page again.
+    WindowClosed,
+    /// A dialog was answered.
+    Dialog {
+        /// `alert`, `confirm` or `prompt`.
+        kind: String,
+        /// What it said, at most 2000 characters.
+        message: String,
+    },
+    /// A download ended.
+    Download {
+        /// What the app called it.
+        name: String,
+        /// Its size; none = it did not come whole, or was not wanted.
+        bytes: Option<u64>,
+    },
+    /// Something was stopped.
+    Denied {
+        /// The rule.
+        guard: Guard,
+        /// What was stopped.
+        what: String,
+    },
+}
+
+/// Characters of a dialog that are kept.
+const DIALOG_LENGTH: usize = 2_000;
+
+/// Characters of a file's name that are kept.
+const NAME_LENGTH: usize = 200;
+
+impl Notice {
+    /// A download ended; of what size, if it came whole.
+    pub fn download(name: &str, bytes: Option<u64>) -> Self {
+        Notice::Download {
+            name: name.chars().take(NAME_LENGTH).collect(),
+            bytes,
+        }
+    }
+
+    /// A dialog was answered.
+    pub fn dialog(kind: &str, message: &str) -> Self {
+        Notice::Dialog {
+            kind: kind.into(),
+            message: message.chars().take(DIALOG_LENGTH).collect(),
+        }
+    }
+}
+
+/// The windows of one context, of which the newest is the page.
 #[async_trait]
 pub trait Page: Send + Sync {
     /// The engine's name, part of every recording's key, e.g. `chromium`.
@@ -172,9 +229,9 @@ pub trait Page: Send + Sync {
     /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field
     /// blackened; refused as [`EngineError::Unfit`] where that can't be proved.
     async fn screenshot(&self, deadline: Duration) -> Result<Vec<u8>, EngineError>;
-    /// Messages of dialogs (alert, confirm, prompt) since the last call. Alerts are accepted, the
-    /// rest dismissed, at once.
-    async fn dialogs(&self) -> Vec<String>;
+    /// What happened beside the page since the last call, in order, a bounded number. Dialogs are
+    /// answered at once: alerts are accepted, the rest dismissed.
+    fn notices(&self) -> Vec<Notice>;
     /// Closes page and context.
     async fn close(&self);
 }

@@ -213,6 +213,7 @@ mod tests {
         Observation {
             revision: 1,
             location: "/".to_owned(),
+            notes: Vec::new(),
             snapshot: Snapshot {
                 nodes,
                 ..Snapshot::default()

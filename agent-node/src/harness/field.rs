@@ -94,6 +94,7 @@ mod tests {
         let on = Observation {
             revision: 1,
             location: location.to_owned(),
+            notes: Vec::new(),
             snapshot: Snapshot {
                 nodes,
                 ..Snapshot::default()

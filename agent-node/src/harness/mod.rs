@@ -11,6 +11,7 @@
 //! the crate `muster-redact`.
 
 mod authorize;
+mod beside;
 mod budget;
 mod denials;
 mod field;

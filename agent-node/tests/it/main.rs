@@ -11,6 +11,7 @@ mod runner;
 mod shutdown;
 mod stream;
 mod vault;
+mod windows;
 
 use std::time::Duration;
 

@@ -1,29 +1,34 @@
-//! [`Page`] over a tab.
+//! [`Page`] over the current window of a context.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use muster_proto::guard::Guard;
 use muster_suite::locator::Locator;
 use serde::Deserialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::PageOptions;
 use super::deadline::Deadline;
+use super::ids::Ids;
+use super::news::News;
 use super::picture;
-use super::tab::{Ids, Tab};
+use super::tab::Tab;
 use super::touch::{self, Aim};
+use super::windows::Context;
 use super::wire::Wire;
-use crate::page::{EngineError, Gesture, Location, Page, Travel};
+use crate::page::{EngineError, Gesture, Location, Notice, Page, Travel};
 use crate::snapshot::{Found, NodeId, Snapshot};
 
 pub(super) struct ChromiumPage {
     wire: Arc<Wire>,
     options: PageOptions,
     ids: Arc<Ids>,
+    news: Arc<News>,
     /// Replaced as a whole when its state is cleared.
-    tab: RwLock<Arc<Tab>>,
+    context: RwLock<Arc<Context>>,
 }
 
 #[derive(Deserialize)]
@@ -38,23 +43,89 @@ impl ChromiumPage {
         options: PageOptions,
         deadline: Deadline,
     ) -> Result<Self, EngineError> {
-        let ids = Arc::new(Ids::new());
-        let tab = Tab::open(Arc::clone(&wire), &options, Arc::clone(&ids), deadline).await?;
+        let (ids, news) = (Arc::new(Ids::new()), Arc::<News>::default());
+        let context = Context::open(
+            Arc::clone(&wire),
+            &options,
+            Arc::clone(&ids),
+            Arc::clone(&news),
+            deadline,
+        )
+        .await?;
         Ok(Self {
             wire,
             options,
             ids,
-            tab: RwLock::new(Arc::new(tab)),
+            news,
+            context: RwLock::new(Arc::new(context)),
         })
     }
 
+    fn context(&self) -> Arc<Context> {
+        let context = self.context.read();
+        Arc::clone(&context.unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn tab(&self) -> Arc<Tab> {
-        Arc::clone(
-            &self
-                .tab
-                .read()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        )
+        self.context().current()
+    }
+
+    /// Whether this window closed and another one is the page now.
+    fn left(&self, tab: &Arc<Tab>) -> bool {
+        tab.closed() && !Arc::ptr_eq(tab, &self.tab())
+    }
+
+    /// Asks the page; where its window closes under the question, the one that is the page then.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        call: &str,
+        args: Value,
+        deadline: Deadline,
+        what: &str,
+    ) -> Result<T, EngineError> {
+        loop {
+            let tab = self.tab();
+            match tab.ask(call, args.clone(), deadline, what).await {
+                Err(EngineError::Dead(_)) if self.left(&tab) && !deadline.passed() => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// What a gesture came to whose window may have closed: a tap that closes it has done its part.
+    fn done(
+        &self,
+        tab: &Arc<Tab>,
+        node: Option<NodeId>,
+        result: Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        match (result, node) {
+            (Err(EngineError::Invalid(_)), _) if let Some(why) = self.news.stuck_by() => {
+                Err(EngineError::Stuck(why))
+            }
+            (Err(EngineError::MayHaveCommitted { .. }), _) if self.left(tab) => Ok(()),
+            (Err(EngineError::Dead(_)), Some(id)) if self.left(tab) => {
+                let was = self.ids.was(id);
+                Err(EngineError::NodeStale { id, was })
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// What a move came to whose window may have closed.
+    fn moved(
+        &self,
+        tab: &Arc<Tab>,
+        what: &str,
+        result: Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        match result {
+            Err(EngineError::Dead(why)) if self.left(tab) => Err(EngineError::MayHaveCommitted {
+                what: what.into(),
+                why,
+            }),
+            result => result,
+        }
     }
 }
 
@@ -65,16 +136,19 @@ impl Page for ChromiumPage {
     }
 
     async fn goto(&self, url: &str, deadline: Duration) -> Result<(), EngineError> {
-        self.tab().goto(url, Deadline::after(deadline)).await
+        let tab = self.tab();
+        let result = tab.goto(url, Deadline::after(deadline)).await;
+        self.moved(&tab, "loading an address", result)
     }
 
     async fn travel(&self, travel: Travel, deadline: Duration) -> Result<(), EngineError> {
-        self.tab().travel(travel, Deadline::after(deadline)).await
+        let tab = self.tab();
+        let result = tab.travel(travel, Deadline::after(deadline)).await;
+        self.moved(&tab, "moving in history", result)
     }
 
     async fn location(&self, deadline: Duration) -> Result<Location, EngineError> {
         let at: Where = self
-            .tab()
             .ask(
                 "where",
                 json!([]),
@@ -99,7 +173,6 @@ impl Page for ChromiumPage {
             "bound": Guard::ObserveBound.holds(),
         });
         let snapshot: Snapshot = self
-            .tab()
             .ask("snapshot", json!([rules]), deadline, "looking at the page")
             .await?;
         self.ids.remember(snapshot.nodes.iter());
@@ -115,7 +188,6 @@ impl Page for ChromiumPage {
         let deadline = Deadline::after(deadline);
         let what = format!("finding {locator}");
         let found: Vec<Found> = self
-            .tab()
             .ask("find", json!([locator, attribute]), deadline, &what)
             .await?;
         self.ids.remember(found.iter().map(|found| &found.node));
@@ -135,30 +207,31 @@ impl Page for ChromiumPage {
             was: self.ids.was(node),
             deadline: Deadline::after(deadline),
         };
-        aim.perform(gesture).await
+        let result = aim.perform(gesture).await;
+        self.done(&tab, Some(node), result)
     }
 
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError> {
-        touch::press(&self.tab(), key, Deadline::after(deadline), "the page").await
+        let tab = self.tab();
+        let result = touch::press(&tab, key, Deadline::after(deadline), "the page").await;
+        self.done(&tab, None, result)
     }
 
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError> {
         // A new context is empty in every respect: cookies, every kind of storage, service
-        // workers, caches, history, popups.
+        // workers, caches, history, other windows.
         let deadline = Deadline::after(deadline);
-        let fresh = Tab::open(
+        let fresh = Context::open(
             Arc::clone(&self.wire),
             &self.options,
             Arc::clone(&self.ids),
+            Arc::clone(&self.news),
             deadline,
         )
         .await?;
         let old = {
-            let mut tab = self
-                .tab
-                .write()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            std::mem::replace(&mut *tab, Arc::new(fresh))
+            let mut context = self.context.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *context, Arc::new(fresh))
         };
         old.dispose().await;
         Ok(())
@@ -174,11 +247,11 @@ impl Page for ChromiumPage {
         }
     }
 
-    async fn dialogs(&self) -> Vec<String> {
-        self.tab().dialogs()
+    fn notices(&self) -> Vec<Notice> {
+        self.news.take()
     }
 
     async fn close(&self) {
-        self.tab().dispose().await;
+        self.context().dispose().await;
     }
 }

@@ -1,8 +1,6 @@
-//! One tab in one browser context: its session, what its events told, and calls into its script.
+//! One window of a browser context: its session, and calls into its script.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -10,160 +8,14 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::deadline::Deadline;
+use super::ids::Ids;
 use super::script::{self, Answer};
-use super::wire::{CallError, Listener, Wire};
-use super::{PageOptions, wire};
+use super::watch::{Gone, Progress, Watcher};
+use super::wire::{CallError, Wire};
 use crate::page::EngineError;
-use crate::snapshot::{Node, NodeId};
 
-/// Dialog messages kept until somebody asks; the oldest go first.
-const DIALOGS: usize = 50;
-/// Characters of each that are kept.
-const DIALOG_LENGTH: usize = 2_000;
-/// Loader ids kept: a load that waits may be overtaken by this many redirections of the page's own.
-const LOADERS: usize = 16;
 /// Between two tries to reach a page that is just changing its document.
 const REACH_AGAIN: Duration = Duration::from_millis(10);
-/// Elements whose role and name are remembered, so that a stale id can say what it was.
-const REMEMBERED: usize = 10_000;
-/// How long a tab that is being discarded may take.
-const DISPOSAL: Duration = Duration::from_secs(5);
-
-/// Ids given out by one page, whatever documents and tabs it goes through.
-pub(super) struct Ids {
-    /// The lowest that is free.
-    next: AtomicU64,
-    /// What ids stood for; ids grow, so the first are the oldest.
-    seen: Mutex<BTreeMap<NodeId, String>>,
-}
-
-impl Ids {
-    pub(super) fn new() -> Self {
-        Self {
-            next: AtomicU64::new(1),
-            seen: Mutex::default(),
-        }
-    }
-
-    pub(super) fn remember<'a>(&self, nodes: impl Iterator<Item = &'a Node>) {
-        let mut seen = lock(&self.seen);
-        for node in nodes {
-            let role = if node.role.is_empty() {
-                &node.tag
-            } else {
-                &node.role
-            };
-            let label = if node.name.is_empty() {
-                &node.text
-            } else {
-                &node.name
-            };
-            let was = if label.is_empty() {
-                role.clone()
-            } else {
-                format!("{role} {label:?}")
-            };
-            seen.insert(node.id, was);
-        }
-        while seen.len() > REMEMBERED {
-            seen.pop_first();
-        }
-    }
-
-    /// Role and name when it was last told.
-    pub(super) fn was(&self, id: NodeId) -> String {
-        lock(&self.seen)
-            .get(&id)
-            .cloned()
-            .unwrap_or_else(|| "an element that was never told".into())
-    }
-}
-
-/// What the main frame has been through.
-#[derive(Debug, Default)]
-pub(super) struct Progress {
-    /// New documents so far.
-    pub(super) commits: u64,
-    /// Moves within a document so far.
-    pub(super) moves: u64,
-    /// The current document has fired its load event, or gave up loading.
-    pub(super) loaded: bool,
-    /// A navigation is under way, or the newest document still loads.
-    pub(super) loading: bool,
-    /// Loader ids of the newest documents, oldest first.
-    pub(super) loaders: VecDeque<String>,
-}
-
-/// The listener of a tab's events.
-struct Watcher {
-    /// The tab's own id; set before the first event can come.
-    main_frame: OnceLock<String>,
-    progress: watch::Sender<Progress>,
-    gone: watch::Sender<Option<String>>,
-    dialogs: Mutex<VecDeque<String>>,
-}
-
-impl Listener for Watcher {
-    fn on_event(&self, method: &str, params: &Value) -> Option<(&'static str, Value)> {
-        let text = |pointer: &str| {
-            params
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let is_main = |frame: &str| self.main_frame.get().is_some_and(|main| main == frame);
-        match method {
-            "Page.frameNavigated" if is_main(text("/frame/id")) => {
-                let restored = text("/type") == "BackForwardCacheRestore";
-                self.progress.send_modify(|progress| {
-                    progress.commits += 1;
-                    progress.loaded = restored;
-                    if progress.loaders.len() == LOADERS {
-                        progress.loaders.pop_front();
-                    }
-                    progress.loaders.push_back(text("/frame/loaderId").into());
-                });
-            }
-            "Page.navigatedWithinDocument" if is_main(text("/frameId")) => {
-                self.progress.send_modify(|progress| progress.moves += 1);
-            }
-            "Page.frameStartedLoading" if is_main(text("/frameId")) => {
-                self.progress
-                    .send_modify(|progress| progress.loading = true);
-            }
-            "Page.loadEventFired" => self.progress.send_modify(|progress| progress.loaded = true),
-            "Page.frameStoppedLoading" if is_main(text("/frameId")) => {
-                self.progress.send_modify(|progress| {
-                    progress.loaded = true;
-                    progress.loading = false;
-                });
-            }
-            "Inspector.targetCrashed" => {
-                drop(self.gone.send_replace(Some("the page crashed".into())))
-            }
-            "Inspector.detached" | "Target.detachedFromTarget" => {
-                drop(
-                    self.gone
-                        .send_replace(Some("the page was closed by the browser".into())),
-                );
-            }
-            "Page.javascriptDialogOpening" => {
-                let kind = text("/type");
-                if kind != "beforeunload" {
-                    let mut dialogs = lock(&self.dialogs);
-                    if dialogs.len() == DIALOGS {
-                        dialogs.pop_front();
-                    }
-                    dialogs.push_back(text("/message").chars().take(DIALOG_LENGTH).collect());
-                }
-                let accept = matches!(kind, "alert" | "beforeunload");
-                return Some(("Page.handleJavaScriptDialog", json!({ "accept": accept })));
-            }
-            _ => {}
-        }
-        None
-    }
-}
 
 /// Why the script did not answer.
 #[derive(Debug)]
@@ -179,7 +31,6 @@ pub(super) enum AskError {
 /// See the module's text.
 pub(super) struct Tab {
     wire: Arc<Wire>,
-    context: String,
     target: String,
     session: String,
     watcher: Arc<Watcher>,
@@ -188,87 +39,31 @@ pub(super) struct Tab {
     /// The script's global name, unguessable for the page.
     key: String,
     ids: Arc<Ids>,
-    /// The browser has been told to dispose the context.
-    disposed: AtomicBool,
 }
 
 impl Tab {
-    /// Opens a blank tab in a new context.
-    pub(super) async fn open(
+    /// A window that `watcher` listens to.
+    pub(super) fn new(
         wire: Arc<Wire>,
-        options: &PageOptions,
+        target: &str,
+        session: &str,
+        watcher: Arc<Watcher>,
         ids: Arc<Ids>,
-        deadline: Deadline,
-    ) -> Result<Self, EngineError> {
-        let what = "opening a page";
-        let call = |method, params| {
-            let wire = &wire;
-            async move {
-                let reply = wire.call(None, method, params, deadline.until).await;
-                reply.map_err(|error| deadline.explain(error, what))
-            }
-        };
-        let mut context = json!({ "disposeOnDetach": true });
-        if let Some(proxy) = &options.proxy {
-            context["proxyServer"] = json!(proxy);
-            // Without this, Chromium goes to loopback addresses around the proxy.
-            context["proxyBypassList"] = json!("<-loopback>");
-        }
-        let context = text(
-            &call("Target.createBrowserContext", context).await?,
-            "browserContextId",
-        );
-        // From here on the context must not leak: `Tab` disposes it when it is dropped.
-        let watcher = Arc::new(Watcher {
-            main_frame: OnceLock::new(),
-            progress: watch::Sender::new(Progress::default()),
-            gone: watch::Sender::new(None),
-            dialogs: Mutex::default(),
-        });
-        let key = format!("muster-{}", unguessable());
-        let mut tab = Self {
-            wire: Arc::clone(&wire),
-            context,
-            target: String::new(),
-            session: String::new(),
+    ) -> Self {
+        Self {
+            wire,
+            target: target.into(),
+            session: session.into(),
             watcher,
             world: Mutex::new(None),
-            key,
+            key: format!("muster-{}", unguessable()),
             ids,
-            disposed: AtomicBool::new(false),
-        };
-        let (width, height) = options.viewport;
-        let blank = json!({ "url": "about:blank", "browserContextId": tab.context, "width": width, "height": height });
-        tab.target = text(&call("Target.createTarget", blank).await?, "targetId");
-        let attach = json!({ "targetId": tab.target, "flatten": true });
-        tab.session = text(&call("Target.attachToTarget", attach).await?, "sessionId");
-        tab.watcher.main_frame.get_or_init(|| tab.target.clone());
-        wire.listen(
-            &tab.session,
-            Arc::clone(&tab.watcher) as Arc<dyn wire::Listener>,
-        );
-        let downloads = json!({ "behavior": "deny", "browserContextId": tab.context });
-        let metrics =
-            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        tokio::try_join!(
-            call("Browser.setDownloadBehavior", downloads),
-            tab.explained("Page.enable", json!({}), deadline, what),
-            tab.explained("Inspector.enable", json!({}), deadline, what),
-            tab.explained(
-                "Emulation.setDeviceMetricsOverride",
-                metrics,
-                deadline,
-                what
-            ),
-            // Pages side by side each believe that they have the focus.
-            tab.explained(
-                "Emulation.setFocusEmulationEnabled",
-                json!({ "enabled": true }),
-                deadline,
-                what
-            ),
-        )?;
-        Ok(tab)
+        }
+    }
+
+    /// The browser's name for it.
+    pub(super) fn target(&self) -> &str {
+        &self.target
     }
 
     /// Calls a method of the tab.
@@ -281,6 +76,7 @@ impl Tab {
         tokio::select! {
             biased;
             reason = self.gone() => Err(CallError::Dead(reason)),
+            why = self.watcher.news.stuck() => Err(CallError::Refused(why)),
             reply = self.wire.call(Some(&self.session), method, params, deadline.until) => reply,
         }
     }
@@ -293,9 +89,11 @@ impl Tab {
         deadline: Deadline,
         what: &str,
     ) -> Result<Value, EngineError> {
-        self.call(method, params, deadline)
-            .await
-            .map_err(|error| deadline.explain(error, what))
+        let reply = self.call(method, params, deadline).await;
+        reply.map_err(|error| match self.stuck_by() {
+            Some(why) => EngineError::Stuck(why),
+            None => deadline.explain(error, what),
+        })
     }
 
     /// Asks the script, again and again while the document changes under it: for questions.
@@ -311,6 +109,12 @@ impl Tab {
                 Ok(answer) => return Ok(answer),
                 Err(AskError::Failed(error)) => return Err(error),
                 Err(AskError::Late) => return Err(deadline.timeout(what)),
+                Err(AskError::Lost) if self.closed() => {
+                    return Err(EngineError::Dead(Gone::Closed.to_string()));
+                }
+                Err(AskError::Lost) if let Some(why) = self.stuck_by() => {
+                    return Err(EngineError::Stuck(why));
+                }
                 Err(AskError::Lost) if deadline.passed() => return Err(deadline.timeout(what)),
                 Err(AskError::Lost) => tokio::time::sleep(REACH_AGAIN.min(deadline.left())).await,
             }
@@ -330,7 +134,7 @@ impl Tab {
             let params = json!({
                 "functionDeclaration": script::CALL,
                 "executionContextId": world,
-                "arguments": [{ "value": self.key }, { "value": call }, { "value": args }, { "value": self.ids.next.load(Ordering::Relaxed) }],
+                "arguments": [{ "value": self.key }, { "value": call }, { "value": args }, { "value": self.ids.next() }],
                 "awaitPromise": true,
                 "returnByValue": true,
             });
@@ -345,6 +149,7 @@ impl Tab {
                     return Err(AskError::Lost);
                 }
                 Err(CallError::Timeout) => return Err(AskError::Late),
+                Err(CallError::Dead(_)) if self.closed() => return Err(AskError::Lost),
                 Err(error) => return Err(AskError::Failed(deadline.explain(error, what))),
             };
             if let Some(details) = reply.get("exceptionDetails") {
@@ -371,7 +176,7 @@ impl Tab {
             )))
         };
         let answer: Answer<T> = serde_json::from_str(answer).map_err(|error| broken(&error))?;
-        self.ids.next.fetch_max(answer.next, Ordering::Relaxed);
+        self.ids.taken(answer.next);
         match (answer.answer, answer.invalid) {
             (_, Some(fault)) => Err(AskError::Failed(EngineError::Invalid(fault))),
             (Some(answer), None) => Ok(answer),
@@ -387,6 +192,7 @@ impl Tab {
         let sort = |error| match error {
             CallError::Refused(_) => AskError::Lost,
             CallError::Timeout => AskError::Late,
+            CallError::Dead(_) if self.closed() => AskError::Lost,
             CallError::Dead(_) => AskError::Failed(deadline.explain(error, what)),
         };
         let params = json!({ "frameId": self.target, "worldName": "muster" });
@@ -425,62 +231,45 @@ impl Tab {
         self.watcher.progress.subscribe()
     }
 
-    /// Ends when the tab is gone though the browser lives; says why.
+    /// Ends when the window is gone though the browser lives; says why.
     pub(super) async fn gone(&self) -> String {
         let mut gone = self.watcher.gone.subscribe();
         match gone.wait_for(Option::is_some).await {
-            Ok(reason) => reason.clone().unwrap_or_default(),
-            Err(_) => "the page was closed".into(),
+            Ok(reason) => reason.as_ref().unwrap_or(&Gone::Closed).to_string(),
+            Err(_) => Gone::Closed.to_string(),
         }
+    }
+
+    /// Ends when the page is stuck; says why.
+    pub(super) async fn stuck(&self) -> String {
+        self.watcher.news.stuck().await
+    }
+
+    /// Why the page is stuck, if it is.
+    pub(super) fn stuck_by(&self) -> Option<String> {
+        self.watcher.news.stuck_by()
+    }
+
+    /// Whether it was closed, by itself, by its opener or with its context.
+    pub(super) fn closed(&self) -> bool {
+        *self.watcher.gone.borrow() == Some(Gone::Closed)
+    }
+
+    /// Its context was disposed.
+    pub(super) fn close(&self) {
+        self.watcher.gone.send_replace(Some(Gone::Closed));
     }
 
     /// Ends when the browser is gone; says why.
     pub(super) async fn browser_dead(&self) -> String {
         self.wire.dead().await
     }
-
-    /// Messages of dialogs since the last call.
-    pub(super) fn dialogs(&self) -> Vec<String> {
-        lock(&self.watcher.dialogs).drain(..).collect()
-    }
-
-    /// Closes the tab, its popups and its context.
-    pub(super) async fn dispose(&self) {
-        if self.disposed.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let params = json!({ "browserContextId": self.context });
-        let deadline = Deadline::after(DISPOSAL);
-        // A browser that does not answer is ended by its provider.
-        let _ = self
-            .wire
-            .call(None, "Target.disposeBrowserContext", params, deadline.until)
-            .await;
-        self.watcher
-            .gone
-            .send_replace(Some("the page was closed".into()));
-    }
 }
 
 impl Drop for Tab {
-    /// Hands the context to the browser for disposal, unless [`Tab::dispose`] has done it.
     fn drop(&mut self) {
         self.wire.unlisten(&self.session);
-        if !self.disposed.swap(true, Ordering::Relaxed) {
-            self.wire.cast(
-                "Target.disposeBrowserContext",
-                json!({ "browserContextId": self.context }),
-            );
-        }
     }
-}
-
-fn text(reply: &Value, field: &str) -> String {
-    reply
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -492,6 +281,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// 64 random bits, from the hasher's per-process keys and a counter.
 fn unguessable() -> String {
     use std::hash::{BuildHasher, RandomState};
+    use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!(
         "{:016x}",

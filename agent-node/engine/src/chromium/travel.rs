@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::deadline::Deadline;
-use super::tab::{Progress, Tab};
+use super::tab::Tab;
+use super::watch::Progress;
 use super::wire::CallError;
 use crate::page::{EngineError, Travel};
 
@@ -22,7 +23,12 @@ impl Tab {
             .await
         {
             Ok(reply) => reply,
-            Err(CallError::Refused(why)) => return Err(failed(&why)),
+            Err(CallError::Refused(why)) => {
+                return Err(match self.stuck_by() {
+                    Some(why) => EngineError::Stuck(why),
+                    None => failed(&why),
+                });
+            }
             Err(error) => return Err(deadline.explain(error, &what)),
         };
         match reply
@@ -106,6 +112,23 @@ impl Tab {
         .await
     }
 
+    /// Waits until a fresh window shows its blank document: one that is still to come would put off
+    /// what is loaded in the meantime.
+    pub(super) async fn blank(&self, deadline: Deadline, what: &str) -> Result<(), EngineError> {
+        let tree = self
+            .explained("Page.getFrameTree", json!({}), deadline, what)
+            .await?;
+        let url = tree.pointer("/frameTree/frame/url").and_then(Value::as_str);
+        match url {
+            // The address of no document at all.
+            Some(":") => {
+                self.arrive(deadline, what, |now| now.commits > 0 && now.loaded)
+                    .await
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn arrive(
         &self,
         deadline: Deadline,
@@ -116,6 +139,7 @@ impl Tab {
         tokio::select! {
             biased;
             reason = self.gone() => Err(EngineError::Dead(reason)),
+            why = self.stuck() => Err(EngineError::Stuck(why)),
             reason = self.browser_dead() => Err(EngineError::Dead(reason)),
             waited = tokio::time::timeout_at(deadline.until, progress.wait_for(arrived)) => match waited {
                 Ok(_) => Ok(()),

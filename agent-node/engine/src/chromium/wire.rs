@@ -18,7 +18,7 @@ use chromiumoxide::types::{CallId, Message, Method, MethodId, Response};
 use futures::StreamExt;
 use muster_proto::guard::Guard;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -44,10 +44,39 @@ pub(super) enum CallError {
     Refused(String),
 }
 
-/// What listens to one session's events. Called from the wire's task: it must not block.
+/// What listens to the events of one session or download, or to the windows of one browser context. Called from
+/// the wire's task: it must not block.
 pub(super) trait Listener: Send + Sync {
-    /// Takes one event; what it returns is sent to the session at once, its reply ignored.
-    fn on_event(&self, method: &str, params: &Value) -> Option<(&'static str, Value)>;
+    /// Takes one event; what it returns is sent at once, in order, the replies ignored.
+    fn on_event(&self, method: &str, params: &Value) -> Vec<Command>;
+}
+
+/// A call that answers an event.
+pub(super) struct Command {
+    /// None = the browser itself.
+    session: Option<String>,
+    method: &'static str,
+    params: Value,
+}
+
+impl Command {
+    /// To a session.
+    pub(super) fn to(session: &str, method: &'static str, params: Value) -> Self {
+        Self {
+            session: Some(session.into()),
+            method,
+            params,
+        }
+    }
+
+    /// To the browser.
+    pub(super) fn browser(method: &'static str, params: Value) -> Self {
+        Self {
+            session: None,
+            method,
+            params,
+        }
+    }
 }
 
 /// A handle on the wire; the socket closes when [`Wire::close`] is called or all are dropped.
@@ -122,12 +151,22 @@ impl Wire {
             }
             .with_subscriber(NoSubscriber::default()),
         );
-        Ok(Self {
+        let wire = Self {
             inbox,
             death,
             listeners,
             task: Mutex::new(Some(task)),
-        })
+        };
+        // Each new window is held until its context's listener has made it ready: no script of it
+        // runs, and nothing is loaded, before that.
+        let windows = json!({
+            "autoAttach": true,
+            "waitForDebuggerOnStart": true,
+            "flatten": true,
+            "filter": [{ "type": "page" }],
+        });
+        wire.cast("Target.setAutoAttach", windows);
+        Ok(wire)
     }
 
     /// Calls a method, of the browser itself when `session` is none.
@@ -196,14 +235,17 @@ impl Wire {
         }
     }
 
-    /// Sends a session's events to `listener`.
-    pub(super) fn listen(&self, session: &str, listener: Arc<dyn Listener>) {
-        lock(&self.listeners).insert(session.into(), listener);
+    /// Sends the events of a session or of a download, or the new windows of a browser context, to
+    /// `listener`.
+    pub(super) fn listen(&self, id: &str, listener: Arc<dyn Listener>) {
+        lock(&self.listeners).insert(id.into(), listener);
     }
 
     /// Stops that.
-    pub(super) fn unlisten(&self, session: &str) {
-        lock(&self.listeners).remove(session);
+    pub(super) fn unlisten(&self, id: &str) {
+        // Dropped without the lock: what it holds may unlisten, too.
+        let listener = lock(&self.listeners).remove(id);
+        drop(listener);
     }
 
     fn death_reason(&self) -> String {
@@ -283,21 +325,38 @@ impl Exchange {
     }
 
     fn tell(&mut self, event: &Event) {
-        // Browser-wide events tell of a session's end; the session's listener is the one to know.
-        let named = || event.params.get("sessionId").and_then(Value::as_str);
-        let Some(session) = event.session.as_deref().or_else(named) else {
-            return;
+        let text = |pointer: &str| event.params.pointer(pointer).and_then(Value::as_str);
+        let attached = event.session.is_none() && event.method == "Target.attachedToTarget";
+        // Browser-wide events tell of a context's windows, of a session's end and of downloads; whose
+        // they are is the one to know.
+        let id = match (&event.session, attached) {
+            (Some(session), _) => Some(session.as_str()),
+            (None, true) => text("/targetInfo/browserContextId"),
+            (None, false) => text("/sessionId").or_else(|| text("/guid")),
         };
-        let listener = lock(&self.listeners).get(session).cloned();
-        if let Some((method, params)) =
-            listener.and_then(|listener| listener.on_event(&event.method, &event.params))
-        {
+        let listener = id.and_then(|id| lock(&self.listeners).get(id).cloned());
+        let commands = match listener {
+            Some(listener) => listener.on_event(&event.method, &event.params),
+            None if attached && text("/targetInfo/type") == Some("page") => {
+                text("/sessionId").map(stranger).unwrap_or_default()
+            }
+            None => Vec::new(),
+        };
+        for command in commands {
             self.send(Call {
-                session: Some(session.into()),
-                method,
-                params,
+                session: command.session,
+                method: command.method,
+                params: command.params,
                 reply: None,
             });
         }
     }
+}
+
+/// A window of somebody else's context is let go.
+fn stranger(session: &str) -> Vec<Command> {
+    vec![
+        Command::to(session, "Runtime.runIfWaitingForDebugger", json!({})),
+        Command::browser("Target.detachFromTarget", json!({ "sessionId": session })),
+    ]
 }

@@ -11,3 +11,4 @@ mod sink;
 mod snapshot;
 mod support;
 mod travel;
+mod windows;

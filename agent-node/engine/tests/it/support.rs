@@ -124,6 +124,8 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
     /// Told when it is asked for; then the answer waits to be let go.
     held: Option<Arc<(Notify, Notify)>>,
+    /// One byte stays away for ever.
+    stalls: bool,
 }
 
 impl Reply {
@@ -134,6 +136,12 @@ impl Reply {
         (self, Held(gates))
     }
 
+    /// Whose last byte never comes.
+    pub(crate) fn stalling(mut self) -> Self {
+        self.stalls = true;
+        self
+    }
+
     pub(crate) fn html(body: impl Into<String>) -> Self {
         let headers = vec![("Content-Type".into(), "text/html; charset=utf-8".into())];
         Self {
@@ -141,6 +149,7 @@ impl Reply {
             headers,
             body: body.into().into_bytes(),
             held: None,
+            stalls: false,
         }
     }
 
@@ -150,6 +159,7 @@ impl Reply {
             headers: Vec::new(),
             body: Vec::new(),
             held: None,
+            stalls: false,
         }
     }
 
@@ -178,6 +188,7 @@ impl Held {
 pub(crate) struct Site {
     pub(crate) origin: String,
     replies: Arc<Mutex<HashMap<String, Reply>>>,
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
@@ -185,13 +196,23 @@ impl Site {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let replies = Arc::new(Mutex::new(HashMap::new()));
-        let served = Arc::clone(&replies);
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (served, seen) = (Arc::clone(&replies), Arc::clone(&asked));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(answer(socket, Arc::clone(&served)));
+                tokio::spawn(answer(socket, Arc::clone(&served), Arc::clone(&seen)));
             }
         });
-        Self { origin, replies }
+        Self {
+            origin,
+            replies,
+            asked,
+        }
+    }
+
+    /// What was asked for so far, with queries.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
     }
 
     /// Serves a reply; yields its address.
@@ -201,7 +222,11 @@ impl Site {
     }
 }
 
-async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) {
+async fn answer(
+    socket: TcpStream,
+    replies: Arc<Mutex<HashMap<String, Reply>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+) {
     let mut socket = BufReader::new(socket);
     let mut request = String::new();
     loop {
@@ -215,6 +240,7 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
         request += &line;
     }
     let target = request.split(' ').nth(1).unwrap_or("/");
+    asked.lock().unwrap().push(target.into());
     let path = target.split(['?', '#']).next().unwrap_or("/");
     let reply = replies
         .lock()
@@ -229,7 +255,7 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
     let mut head = format!(
         "HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n",
         reply.status,
-        reply.body.len()
+        reply.body.len() + usize::from(reply.stalls)
     );
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
@@ -238,13 +264,17 @@ async fn answer(socket: TcpStream, replies: Arc<Mutex<HashMap<String, Reply>>>) 
     let _ = socket
         .write_all(&[head.as_bytes(), b"\r\n", &reply.body].concat())
         .await;
+    if reply.stalls {
+        // Until the browser goes away.
+        let _ = socket.read_line(&mut request).await;
+    }
 }
 
 /// A page of the shared browser, with a server beside it.
 pub(crate) struct Stage {
     pub(crate) page: Arc<dyn Page>,
     pub(crate) site: Site,
-    _chromium: Chromium,
+    pub(crate) _chromium: Chromium,
 }
 
 impl Stage {

@@ -1,4 +1,4 @@
-//! Addresses, history, dialogs, state.
+//! Addresses, history, state.
 
 use std::time::Duration;
 
@@ -163,51 +163,6 @@ async fn a_click_may_lead_away() {
             "the next page comes"
         );
     }
-}
-
-#[tokio::test]
-async fn dialogs_are_answered_at_once_and_told_once() {
-    let stage = Stage::showing(&format!(
-        "{LOG}<button id=a onclick='alert(\"Hello\"); say(confirm(\"Sure?\")); say(prompt(\"Name?\"))'>Ask</button>"
-    ))
-    .await;
-    stage.perform("a", Gesture::Tap).await.unwrap();
-    assert_eq!(stage.log().await, "false null");
-    assert_eq!(stage.page.dialogs().await, ["Hello", "Sure?", "Name?"]);
-    assert!(stage.page.dialogs().await.is_empty());
-}
-
-#[tokio::test]
-async fn a_page_that_wants_to_stay_is_left_all_the_same() {
-    let stage = Stage::showing(
-        "<button id=a>A</button><script>onbeforeunload = event => event.preventDefault()</script>",
-    )
-    .await;
-    // Only a page that was touched may ask.
-    stage.perform("a", Gesture::Tap).await.unwrap();
-    let next = stage
-        .site
-        .serve("/next", Reply::html("<title>Next</title>"));
-    stage.page.goto(&next, SOON).await.unwrap();
-    assert_eq!(location(&stage).await.title, "Next");
-    assert!(stage.page.dialogs().await.is_empty());
-}
-
-#[tokio::test]
-async fn popups_are_ignored_and_close_with_their_page() {
-    let stage = Stage::new().await;
-    stage.site.serve(
-        "/popup",
-        Reply::html("<title>Popup</title><script>alert('from the popup')</script>"),
-    );
-    stage
-        .show("<button id=a onclick='window.open(\"/popup\")'>Open</button>")
-        .await;
-    stage.perform("a", Gesture::Tap).await.unwrap();
-    assert_eq!(stage.outline().await, ["button \"Open\""]);
-    stage.page.close().await;
-    let error = stage.page.snapshot(BRIEF).await.unwrap_err();
-    assert!(matches!(error, EngineError::Dead(_)), "{error}");
 }
 
 const STATE: &str = "<title>State</title><p data-testid=log id=log></p><script>

@@ -23,7 +23,9 @@ pub(super) fn change(before: &str, after: &str) -> Change {
     if before.lines().next() != after.lines().next() {
         return Change::Whole;
     }
-    let mut lines = Vec::new();
+    // What happened beside the page is told once, whatever else is to tell.
+    let notes = after.lines().filter(|line| line.starts_with("note: "));
+    let mut lines: Vec<String> = notes.map(str::to_owned).collect();
     for line in after.lines() {
         let Some(id) = id(line) else { continue };
         let now = plain(line);
@@ -95,6 +97,14 @@ mod tests {
             + "\n#n9 status \"Wait\"";
         let expected = "changed #n2 button \"Pay\" [disabled] (was button \"Pay\")\nadded #n9 status \"Wait\"\nremoved #n3 button \"Back\"";
         assert_eq!(change(BEFORE, &after), Change::Lines(expected.to_owned()));
+    }
+
+    #[test]
+    fn a_note_is_told_though_nothing_changed() {
+        let note = "note: a new window opened";
+        let noted = BEFORE.replacen('\n', &format!("\n{note}\n"), 1);
+        assert_eq!(change(BEFORE, &noted), Change::Lines(note.to_owned()));
+        assert_eq!(change(&noted, BEFORE), Change::None);
     }
 
     #[test]

@@ -72,6 +72,7 @@ mod tests {
         Observation {
             revision: id,
             location: "/".to_owned(),
+            notes: Vec::new(),
             snapshot: Snapshot {
                 nodes: vec![node],
                 ..Snapshot::default()

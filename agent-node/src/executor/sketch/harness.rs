@@ -163,6 +163,7 @@ impl FakeHarness {
         Arc::new(Observation {
             revision: state.revision,
             location: state.snapshot.url.clone(),
+            notes: Vec::new(),
             snapshot: state.snapshot.clone(),
         })
     }
