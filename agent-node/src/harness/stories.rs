@@ -106,6 +106,7 @@ fn types(id: u64, text: &str) -> Action<NodeId> {
         value: Typed::Literal {
             text: text.to_owned(),
         },
+        replace: true,
     }
 }
 
@@ -161,6 +162,7 @@ async fn an_effect_is_waited_for_as_long_as_it_may_take() {
                 value: Typed::Secret {
                     name: "pw".to_owned(),
                 },
+                replace: true,
             },
             0,
         ),
@@ -332,6 +334,7 @@ fn secret(id: u64) -> Action<NodeId> {
         value: Typed::Secret {
             name: "pw".to_owned(),
         },
+        replace: true,
     }
 }
 

@@ -45,12 +45,14 @@ fn recording() -> Recording {
             action(Action::Type {
                 target: field(),
                 value: template("{{/n|raw}}!"),
+                replace: true,
             }),
             action(Action::Type {
                 target: field(),
                 value: Typed::Literal {
                     text: String::new(),
                 },
+                replace: true,
             }),
             action(Action::Navigate {
                 path: "/t/{{/n|slug}}?q={{/n|form}}".to_owned(),
@@ -108,6 +110,7 @@ fn what_was_sealed_opens_with_todays_values() {
         Action::Type {
             target,
             value: Typed::Literal { text },
+            ..
         } => (target.name.as_str(), text.as_str()),
         other => panic!("{other:?}"),
     };

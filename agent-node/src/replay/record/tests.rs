@@ -55,6 +55,7 @@ fn typed<'a>(label: &'a str, text: &str) -> Action<&'a str> {
         value: Typed::Literal {
             text: text.to_owned(),
         },
+        replace: true,
     }
 }
 
@@ -278,6 +279,7 @@ fn secrets_are_recorded_by_name() {
         value: Typed::Secret {
             name: "pw".to_owned(),
         },
+        replace: true,
     };
     let recording = try_record(
         &[form.clone(), form, home],

@@ -114,6 +114,7 @@ fn type_in<'a>(label: &'a str, text: &str) -> (&'a str, Action<&'a str>) {
             value: Typed::Literal {
                 text: text.to_owned(),
             },
+            replace: true,
         },
     )
 }
