@@ -94,7 +94,8 @@ struct State {
     back: Vec<usize>,
     forward: Vec<usize>,
     performed: Vec<(NodeId, Gesture)>,
-    failures: VecDeque<EngineError>,
+    /// What becomes of the next gestures; none = they are done.
+    failures: VecDeque<Option<EngineError>>,
     notices: Vec<Notice>,
 }
 
@@ -140,7 +141,14 @@ impl FakePage {
 
     /// The next gesture or key fails with this and does nothing; several queue up.
     pub fn fail_next(&self, error: EngineError) {
-        self.state().failures.push_back(error);
+        self.fail_after(0, error);
+    }
+
+    /// The same after so many that are done.
+    pub fn fail_after(&self, done: usize, error: EngineError) {
+        let mut state = self.state();
+        state.failures.extend(std::iter::repeat_n(None, done));
+        state.failures.push_back(Some(error));
     }
 
     /// Something happened beside the page.
@@ -204,7 +212,7 @@ impl FakePage {
     /// Does a gesture on a node of the current screen and follows the rule for it.
     fn act(&self, id: NodeId, gesture: &Gesture) -> Result<(), EngineError> {
         let mut state = self.state();
-        if let Some(error) = state.failures.pop_front() {
+        if let Some(Some(error)) = state.failures.pop_front() {
             return Err(error);
         }
         if id != NodeId(0) {

@@ -14,6 +14,8 @@ use url::Url;
 
 use super::*;
 
+mod verbs;
+
 const APP: &str = "http://shop.test/";
 
 fn shop() -> FakePage {

@@ -216,6 +216,29 @@ fn sizes_and_counts_are_bounded() {
             "4096 characters",
         ),
         (
+            |r| {
+                r.actions[2].action = Action::Press {
+                    target: None,
+                    key: "Tab".to_owned(),
+                    times: 21,
+                }
+            },
+            "21 times",
+        ),
+        (
+            |r| {
+                let Action::Type { target, .. } = r.actions[0].action.clone() else {
+                    panic!("it types")
+                };
+                let to = Target {
+                    name: "x".repeat(301),
+                    ..target.clone()
+                };
+                r.actions[2].action = Action::Drag { target, to }
+            },
+            "300 characters",
+        ),
+        (
             |r| r.end_route = "/{{/other|raw}}".to_owned(),
             "no unique()",
         ),
