@@ -29,14 +29,7 @@ pub(crate) const CASES: &[Case] = &[
 
 async fn malformed(_: &World) -> Outcome {
     let nonsense = ["{", "[]", "null", r#"{"id":{}}"#, r#"{"method":7}"#];
-    says(
-        nonsense
-            .iter()
-            .cycle()
-            .take(400)
-            .map(|text| Message::text(*text)),
-    )
-    .await
+    says(nonsense.into_iter().cycle().take(400).map(Message::text)).await
 }
 
 async fn giant(_: &World) -> Outcome {
