@@ -97,7 +97,10 @@ async fn a_goal_is_reached_by_calls_and_secrets_go_by_name() {
     .map(|(role, name)| id(&drawn, role, name));
     let drawn = drawn.replies([
         says(&[
-            ("type", json!({"target": email, "value": "a@b.c"})),
+            (
+                "act",
+                json!({"do": "type", "target": email, "value": "a@b.c"}),
+            ),
             ("type_secret", json!({"target": password, "name": "pw"})),
         ]),
         says(&[("tap", json!({"target": button}))]),
@@ -127,11 +130,11 @@ async fn a_goal_is_reached_by_calls_and_secrets_go_by_name() {
         told[0]
     );
     assert!(told[2].contains("heading \"Welcome\""), "{}", told[2]);
+    let offered = &drawn.requests()[0].tools;
     assert!(
-        drawn.requests()[0]
-            .tools
+        offered
             .iter()
-            .any(|tool| tool.name == "type_secret")
+            .any(|tool| tool.schema.to_string().contains("type_secret"))
     );
 }
 

@@ -6,10 +6,31 @@ use muster_proto::code::ErrorCode;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The tool that ends the step.
 pub(super) const COMPLETE: &str = "complete_step";
+/// The tool that does something to the page. One schema for all verbs takes a third of the tokens of a
+/// schema for each, and is sent with every request.
+const ACT: &str = "act";
+/// What it can do; the last only where the step has secrets.
+const VERBS: [&str; 15] = [
+    "tap",
+    "double_tap",
+    "right_click",
+    "long_press",
+    "hover",
+    "drag",
+    "type",
+    "press",
+    "select",
+    "check",
+    "scroll",
+    "scroll_to",
+    "navigate",
+    "back",
+    "type_secret",
+];
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,7 +161,25 @@ struct WithPath {
     path: String,
 }
 
-/// Parses a call; the error is what the model is told.
+/// A call of `act` as a call of its verb, without the fields that are null; any other call as it is.
+pub(super) fn plain(call: &ToolCall) -> ToolCall {
+    let verb_and_input = || {
+        let mut input: Map<String, Value> = serde_json::from_str(&call.input).ok()?;
+        let verb = input.remove("do")?.as_str()?.to_owned();
+        input.retain(|_, value| !value.is_null());
+        Some((verb, Value::from(input).to_string()))
+    };
+    match verb_and_input() {
+        Some((name, input)) if call.name == ACT => ToolCall {
+            id: call.id.clone(),
+            name,
+            input,
+        },
+        _ => call.clone(),
+    }
+}
+
+/// Parses a plain call; the error is what the model is told.
 pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
     let action = match call.name.as_str() {
         "observe" => {
@@ -269,14 +308,12 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             input::<Nothing>(call)?;
             Action::Back {}
         }
+        ACT => return Err(format!("refused: `do` is one of {}", VERBS.join(", "))),
         other => {
-            let names: Vec<String> = offered(true, true)
-                .into_iter()
-                .map(|tool| tool.name)
-                .collect();
             return Err(format!(
-                "refused: there is no tool {other:?}; the tools are {}",
-                names.join(", ")
+                "refused: there is no tool and no verb {other:?}; the tools are observe, screenshot, {ACT} and {COMPLETE}, \
+                 the verbs of {ACT} are {}",
+                VERBS.join(", ")
             ));
         }
     };
@@ -316,11 +353,6 @@ fn optional(text: Option<&str>) -> Result<Option<NodeId>, String> {
 
 /// All tools. `type_secret` only where the step has secrets, `screenshot` where the model sees.
 pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
-    let id = json!({"type": "string", "description": "Element id, like n42."});
-    let string = json!({"type": "string"});
-    let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
-    let direction = json!({"type": "string", "enum": ["up", "down", "left", "right"]});
-    let on_target = json!({"target": id});
     let mut tools = vec![
         tool("observe", "Shows the whole screen again.", &json!({}), &[]),
         tool(
@@ -329,86 +361,53 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
             &json!({}),
             &[],
         ),
-        tool("tap", "Clicks an element.", &on_target, &["target"]),
-        tool("double_tap", "Clicks twice.", &on_target, &["target"]),
-        tool(
-            "long_press",
-            "Presses and holds.",
-            &json!({"target": id, "ms": {"type": "integer"}}),
-            &["target"],
-        ),
-        tool(
-            "right_click",
-            "Clicks with the right button.",
-            &on_target,
-            &["target"],
-        ),
-        tool(
-            "drag",
-            "Drags an element onto another.",
-            &json!({"target": id, "to": id}),
-            &["target", "to"],
-        ),
-        tool(
-            "type",
-            "Puts text into a field, replacing what it held unless replace is false. Without target: types into what has the focus.",
-            &json!({"target": id, "value": string, "replace": {"type": "boolean"}}),
-            &["value"],
-        ),
-        tool(
-            "type_secret",
-            "Puts a declared secret into a field. You never see its value.",
-            &json!({"target": id, "name": {"type": "string", "description": "The secret's name."}}),
-            &["target", "name"],
-        ),
-        tool(
-            "press",
-            "Presses a key on an element, or on what has the focus: Enter, Escape, Tab, ArrowDown, Control+A, …",
-            &json!({"target": id, "key": string, "times": times}),
-            &["key"],
-        ),
-        tool(
-            "select",
-            "Picks an option of a select by its visible label.",
-            &json!({"target": id, "value": string}),
-            &["target", "value"],
-        ),
-        tool(
-            "check",
-            "Puts a checkbox, radio button or switch into a state; on unless said otherwise.",
-            &json!({"target": id, "checked": {"type": "boolean"}}),
-            &["target"],
-        ),
-        tool(
-            "hover",
-            "Moves the pointer over an element.",
-            &on_target,
-            &["target"],
-        ),
-        tool(
-            "scroll",
-            "Scrolls the page, or the area around target, by a screen.",
-            &json!({"direction": direction, "target": id, "times": times}),
-            &["direction"],
-        ),
-        tool(
-            "scroll_to",
-            "Scrolls target into view; or with text, until that comes up (target: in the area around it).",
-            &json!({"target": id, "text": {"type": "string", "maxLength": MAX_SOUGHT}, "direction": direction}),
-            &[],
-        ),
-        tool(
-            "navigate",
-            "Goes to an address of the app: path and query, no host.",
-            &json!({"path": string}),
-            &["path"],
-        ),
-        tool("back", "Goes one step back in history.", &json!({}), &[]),
+        act(secrets),
         complete(),
     ];
-    tools.retain(|tool| secrets || tool.name != "type_secret");
     tools.retain(|tool| vision || tool.name != "screenshot");
     tools
+}
+
+/// The tool that does something to the page.
+fn act(secrets: bool) -> Tool {
+    let mut description =
+        "Does one thing to the page. Fields of each verb, optional ones in brackets:\n\
+        tap, double_tap, right_click, hover: target\n\
+        long_press: target [ms]\n\
+        drag: target to\n\
+        type: value [target] [replace]; without target into what has the focus\n\
+        press: key [target] [times]; Enter, Tab, Control+A, …\n\
+        select: target value; an option's label\n\
+        check: target [checked]; a checkbox, radio or switch, on unless checked is false\n\
+        scroll: direction [target] [times]; by a screen\n\
+        scroll_to: target, or text [target] [direction]; until it comes up\n\
+        navigate: path; within the app\n\
+        back"
+            .to_owned();
+    let string = json!({"type": "string"});
+    let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
+    let mut properties = json!({
+        "target": {"type": "string", "description": "Element id, like n42."},
+        "to": string,
+        "value": string,
+        "replace": {"type": "boolean"},
+        "key": string,
+        "times": times,
+        "checked": {"type": "boolean"},
+        "direction": {"type": "string", "enum": ["up", "down", "left", "right"]},
+        "text": {"type": "string", "maxLength": MAX_SOUGHT},
+        "path": string,
+        "ms": {"type": "integer"},
+    });
+    let mut verbs = VERBS.to_vec();
+    if secrets {
+        description.push_str("\ntype_secret: target name; a declared secret, which you never see");
+        properties["name"] = string;
+    } else {
+        verbs.pop();
+    }
+    properties["do"] = json!({"type": "string", "enum": verbs});
+    tool(ACT, &description, &properties, &["do"])
 }
 
 /// The tool that ends the step.
@@ -444,39 +443,67 @@ mod tests {
     use super::*;
 
     fn call(name: &str, input: &str) -> Result<Call, String> {
-        parse(&ToolCall {
+        parse(&plain(&ToolCall {
             id: "1".to_owned(),
             name: name.to_owned(),
             input: input.to_owned(),
-        })
+        }))
     }
 
     #[test]
-    fn every_offered_tool_parses_and_no_other() {
-        let full = json!({"target": "#n7", "to": "n8", "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
-        for tool in offered(true, true) {
-            let mut fitting = full.clone();
-            let fields = tool.schema["required"].as_array().unwrap().clone();
-            fitting
-                .as_object_mut()
-                .unwrap()
-                .retain(|key, _| fields.contains(&json!(key)));
-            if tool.name == "scroll_to" {
-                fitting["target"] = json!("n7");
-            }
-            call(&tool.name, &fitting.to_string()).unwrap();
-            fitting["selector"] = json!("#pay");
-            let refusal = call(&tool.name, &fitting.to_string()).unwrap_err();
+    fn every_tool_and_verb_takes_its_own_fields_and_no_other() {
+        let inputs = [
+            ("observe", "{}"),
+            ("screenshot", "{}"),
+            (COMPLETE, r#"{"status":"passed","summary":"done"}"#),
+            ("tap", r#"{"target":"n7"}"#),
+            ("double_tap", r#"{"target":"n7"}"#),
+            ("right_click", r#"{"target":"n7"}"#),
+            ("long_press", r#"{"target":"n7"}"#),
+            ("hover", r##"{"target":"#n7"}"##),
+            ("drag", r#"{"target":"n7","to":"n8"}"#),
+            ("type", r#"{"target":"n7","value":"x"}"#),
+            ("press", r#"{"key":"Enter"}"#),
+            ("select", r#"{"target":"n7","value":"x"}"#),
+            ("check", r#"{"target":"n7"}"#),
+            ("scroll", r#"{"direction":"up"}"#),
+            ("scroll_to", r#"{"target":"n7"}"#),
+            ("navigate", r#"{"path":"/"}"#),
+            ("back", "{}"),
+            ("type_secret", r#"{"target":"n7","name":"pw"}"#),
+        ];
+        for (name, input) in inputs {
+            let parsed = call(name, input).unwrap();
+            let mut more: Value = serde_json::from_str(input).unwrap();
+            more["selector"] = json!("#pay");
+            let refusal = call(name, &more.to_string()).unwrap_err();
             assert!(
                 refusal.starts_with("refused: ") && refusal.contains("selector"),
                 "{refusal}"
             );
+            let Call::Act(_) = parsed else { continue };
+            let mut act: Value = serde_json::from_str(input).unwrap();
+            act["do"] = json!(name);
+            act["to"] = act.get("to").cloned().unwrap_or_default();
+            assert_eq!(call(ACT, &act.to_string()), Ok(parsed), "null is left out");
         }
-        assert!(
-            call("evaluate", "{}")
-                .unwrap_err()
-                .contains("no tool \"evaluate\"")
+        let verbs = act(true).schema["properties"]["do"]["enum"].clone();
+        assert_eq!(verbs, json!(inputs.map(|(name, _)| name)[3..]));
+        assert_eq!(
+            act(false).schema["properties"]["do"]["enum"]
+                .as_array()
+                .map(Vec::len),
+            Some(VERBS.len() - 1)
         );
+    }
+
+    #[test]
+    fn what_nobody_offers_is_refused_by_name() {
+        let refused = |name, input| call(name, input).unwrap_err();
+        assert!(refused("evaluate", "{}").contains("no tool and no verb \"evaluate\""));
+        assert!(refused(ACT, r#"{"do":"evaluate"}"#).contains("no verb \"evaluate\""));
+        assert!(refused(ACT, r#"{"target":"n7"}"#).contains("`do` is one of tap"));
+        assert!(refused(ACT, "tap n7").contains("`do` is one of tap"));
     }
 
     #[test]
