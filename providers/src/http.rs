@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use url::Url;
 
 /// A client to be configured further.
@@ -20,6 +21,12 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+/// A server's own wait in seconds; dates are ignored.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse();
+    seconds.ok().map(Duration::from_secs)
 }
 
 /// The status of a GET, redirects not followed: whether an app under test answers.

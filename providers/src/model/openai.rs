@@ -14,7 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use muster_proto::secret::Secret;
 use reqwest::StatusCode;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
 
@@ -215,11 +215,11 @@ impl OpenAiCompatible {
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failed::Retry {
                 reason,
-                after: retry_after(headers),
+                after: http::retry_after(headers),
             },
             status if status.is_server_error() => Failed::Retry {
                 reason,
-                after: retry_after(headers),
+                after: http::retry_after(headers),
             },
             _ => Failed::Final(ModelError::Refused { model, reason }),
         }
@@ -238,18 +238,6 @@ impl OpenAiCompatible {
             format!("{status}: {excerpt}")
         }
     }
-}
-
-/// The vendor's wait in seconds; dates are ignored.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers
-        .get(RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
-        .map(Duration::from_secs)
 }
 
 #[async_trait]
