@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
 MUSTER := target/debug/muster
 
-.PHONY: demo demo-wagtail accname attacks canary test build lint bench bench-redact needs
+.PHONY: demo demo-wagtail accname attacks canary test build lint bench bench-redact bench-tokens bench-decide test-llm needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
 	@examples/demo.sh $(MUSTER) shop 12
@@ -40,6 +40,15 @@ bench: build ## side-by-side benchmarks
 
 bench-redact: ## the redactor's speed, release build; fails below what is promised
 	@cargo bench --quiet --locked -p muster-redact --bench throughput
+
+bench-tokens: build ## what a goal sends to a model, beside @playwright/mcp; needs Node.js 20 and npm
+	@bench/tokens/run.sh $(MUSTER)
+
+bench-decide: build ## the decision executor on 40 MiniWoB tasks, by gate; needs Python 3 with venv
+	@bench/miniwob/decide.sh $(MUSTER)
+
+test-llm: build ## a small real model drives the agent on MiniWoB; the first run builds it, about 6 minutes
+	@bench/llm/run.sh $(MUSTER)
 
 needs:
 	@deploy/install.sh

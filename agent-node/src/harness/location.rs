@@ -1,10 +1,20 @@
 //! Addresses, as far as executors and recordings may know them, and where a goal may navigate.
 
 use muster_proto::guard::Guard;
-use url::Url;
+use url::{Position, Url};
 
 use super::Denied;
 use super::authorize::refused;
+
+/// The address without the app's own origin, else as it stands.
+pub(super) fn without_origin(address: &str, app: &Url) -> String {
+    match Url::parse(address) {
+        Ok(url) if url.has_host() && url.origin() == app.origin() => {
+            url[Position::BeforePath..].to_owned()
+        }
+        _ => address.to_owned(),
+    }
+}
 
 /// The address without what changes between machines: the app's own origin, credentials, the
 /// order of its query, and a fragment that doesn't route (`#/…`, `#!/…` do).

@@ -31,6 +31,13 @@ impl Observation {
         redactor: &Redactor,
     ) -> (Self, screen::Found) {
         snapshot.url = location::cut(&snapshot.url, app);
+        for href in snapshot
+            .nodes
+            .iter_mut()
+            .filter_map(|node| node.href.as_mut())
+        {
+            *href = location::without_origin(href, app);
+        }
         for node in snapshot.nodes.iter_mut().filter(|node| node.states.secure) {
             if let Some(value) = node.value.as_mut().filter(|value| !value.is_empty()) {
                 SECURE.clone_into(value);
@@ -88,6 +95,37 @@ mod tests {
     use muster_engine::States;
 
     use super::*;
+
+    #[test]
+    fn links_within_the_app_are_told_by_their_path() {
+        let link = |href: &str| Node {
+            href: Some(href.to_owned()),
+            ..Node::default()
+        };
+        let snapshot = Snapshot {
+            nodes: vec![
+                link("http://shop.test:8080/cart?b=2&a=1#top"),
+                link("http://shop.test/cart"),
+                link("mailto:ann@shop.test"),
+            ],
+            ..Snapshot::default()
+        };
+        let app = Url::parse("http://shop.test:8080/").unwrap();
+        let (seen, _) = Observation::of(1, snapshot, &app, &Redactor::new(&Default::default()));
+        let hrefs: Vec<_> = seen
+            .nodes()
+            .iter()
+            .filter_map(|node| node.href.as_deref())
+            .collect();
+        assert_eq!(
+            hrefs,
+            [
+                "/cart?b=2&a=1#top",
+                "http://shop.test/cart",
+                "mailto:ann@shop.test"
+            ]
+        );
+    }
 
     #[test]
     fn a_secure_field_tells_only_whether_it_is_filled() {

@@ -8,8 +8,9 @@ use muster_providers::model::{Image, Message, ModelReply, ToolCall};
 
 use super::prompt::Fence;
 
-/// Outdated screens are cut down once they take more than this, bytes.
-const STALE_BYTES: usize = 32 * 1024;
+/// Outdated screens are cut down once they take more than this, bytes: about one screen. A cut costs
+/// the vendor's cache what follows it; the goal and all before it stay.
+const STALE_BYTES: usize = 2 * 1024;
 /// … or outdated screenshots once they are as many.
 const STALE_PICTURES: usize = 3;
 /// Longest answer on one line, characters; longer ones keep [`HEAD`] and [`TAIL`].

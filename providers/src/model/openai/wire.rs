@@ -56,12 +56,8 @@ fn message(message: &Message) -> Value {
         }
         Message::Assistant { text, calls } => {
             let call = |call: &ToolCall| json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.input}});
-            let content = if text.is_empty() {
-                Value::Null
-            } else {
-                json!(text)
-            };
-            json!({"role": "assistant", "content": content, "tool_calls": calls.iter().map(call).collect::<Vec<_>>()})
+            // Empty, not null: some servers take no null there.
+            json!({"role": "assistant", "content": text, "tool_calls": calls.iter().map(call).collect::<Vec<_>>()})
         }
         Message::ToolResult { call_id, text } => {
             json!({"role": "tool", "tool_call_id": call_id, "content": text})
