@@ -1,13 +1,17 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install what is missing first.
 MUSTER := target/debug/muster
 
-.PHONY: demo demo-wagtail accname attacks canary test build lint bench bench-redact bench-tokens bench-decide test-llm needs
+.PHONY: demo demo-remote demo-wagtail accname attacks canary test build lint bench bench-redact bench-tokens bench-decide test-llm needs
 
 demo: build ## the shop's suite twice over two nodes: recorded, then replayed with no decision
 	@examples/demo.sh $(MUSTER) shop 12
 
+demo-remote: build ## goals reached by a program in Python: recorded, then replayed without it
+	@deploy/install.sh python
+	@examples/remote-executor/run.sh $(MUSTER)
+
 demo-wagtail: build ## the same on a real Wagtail
-	@deploy/install.sh wagtail
+	@deploy/install.sh python
 	@examples/demo.sh $(MUSTER) wagtail 4
 
 test: needs ## all tests

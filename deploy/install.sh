@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Brings what Muster needs from Debian's packages and says what it does. Does nothing where all is
-# there. `install.sh wagtail` also brings what the Wagtail example needs.
+# there. `install.sh python` also brings what the examples in Python need.
 set -euo pipefail
 
 missing=()
@@ -17,7 +17,7 @@ need fonts-liberation sh -c 'fc-list 2>/dev/null | grep -qi liberation || test -
 need jq sh -c 'command -v jq'
 need procps sh -c 'command -v pgrep'
 
-if [ "${1:-}" = wagtail ]; then
+if [ "${1:-}" = python ]; then
     need python3 sh -c 'command -v python3'
     need python3-venv python3 -c 'import ensurepip, venv'
 fi

@@ -1,8 +1,8 @@
 //! Compiles the wire with no protoc on the machine.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let files =
-        ["run", "node", "blob", "cache"].map(|name| format!("proto/muster/v1/{name}.proto"));
+    let files = ["run", "node", "blob", "cache", "executor"]
+        .map(|name| format!("proto/muster/v1/{name}.proto"));
     for file in &files {
         println!("cargo::rerun-if-changed={file}");
     }

@@ -90,11 +90,11 @@ guards! {
     BudgetReserved = "budget.reserved",
     /// A loop that leads nowhere ends.
     LoopStalled = "loop.stalled",
-    /// An action of unknown outcome is not done again.
+    /// An action is done once, also where its outcome is unknown or it is asked for again.
     ActionOnce = "action.once",
     /// A model's address is one that the node pins.
     ModelAddress = "model.address",
-    /// A browser's messages are bounded and well-formed, or the browser is dead.
+    /// A peer's messages are bounded and well-formed, or the peer is dead: a browser, a remote executor.
     PeerBound = "peer.bound",
     /// Telemetry carries listed attributes alone.
     TelemetryListed = "telemetry.listed",

@@ -19,7 +19,7 @@ pub mod recording;
 pub mod secret;
 pub mod step;
 pub mod verdict;
-mod wire;
+pub mod wire;
 
 /// The wire: messages and services of the package `muster.v1`, generated from `proto/muster/v1`.
 #[allow(missing_docs, clippy::all, unreachable_pub)]

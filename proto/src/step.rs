@@ -73,6 +73,8 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
+    /// A remote executor wants people to know it.
+    Noted,
 }
 
 /// One step.

@@ -1,9 +1,13 @@
 //! Between the shared words and the messages that carry them.
 
+mod action;
+
 use crate::code::ErrorCode;
 use crate::outcome::{Place, Problem};
 use crate::step::Usage;
 use crate::v1;
+
+pub use action::VERBS;
 
 impl From<&Problem> for v1::Problem {
     fn from(problem: &Problem) -> Self {

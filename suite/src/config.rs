@@ -206,6 +206,8 @@ pub struct Agent {
     pub max_model_calls: u32,
     /// Looks in a row without a change after which a model is stopped, 2 to 20.
     pub idle_looks: u32,
+    /// Where a `remote` executor listens.
+    pub remote: Option<Remote>,
 }
 
 impl Default for Agent {
@@ -218,6 +220,7 @@ impl Default for Agent {
             max_steps: 25,
             max_model_calls: 25,
             idle_looks: 6,
+            remote: None,
         }
     }
 }
@@ -241,6 +244,8 @@ pub enum ExecutorKind {
     Abort,
     /// Chooses blindly among what is offered: for measuring what a suite's checks catch.
     Random,
+    /// A process of one's own, which nodes dial.
+    Remote,
 }
 
 impl ExecutorKind {
@@ -251,7 +256,26 @@ impl ExecutorKind {
             ExecutorKind::Decision => "decision",
             ExecutorKind::Abort => "abort",
             ExecutorKind::Random => "random",
+            ExecutorKind::Remote => "remote",
         }
+    }
+}
+
+/// `[agents.NAME.remote]`: a remote executor's address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Remote {
+    /// `https://…`, `http://` on loopback, or `unix:/path/of/a.sock`.
+    pub url: String,
+    /// The node's environment variable that holds its bearer token; none = no token.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+impl Remote {
+    /// Whether an executor may be dialled there; the error says why not.
+    pub fn check(&self) -> Result<(), String> {
+        check::executor_address(&self.url)
     }
 }
 

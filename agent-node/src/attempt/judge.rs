@@ -37,9 +37,14 @@ pub(super) fn judge(
     let model = agent.judging();
     let own = match agent.executor {
         ExecutorKind::Agent | ExecutorKind::Abort => true,
-        ExecutorKind::Decision | ExecutorKind::Random => model.is_none(),
+        ExecutorKind::Decision | ExecutorKind::Random | ExecutorKind::Remote => model.is_none(),
     };
-    if needs_model && agent.executor != ExecutorKind::Abort {
+    let by_itself = match agent.executor {
+        ExecutorKind::Abort => true,
+        ExecutorKind::Remote => own,
+        ExecutorKind::Agent | ExecutorKind::Decision | ExecutorKind::Random => false,
+    };
+    if needs_model && !by_itself {
         given.judge_model(name, agent)?;
     }
     if own {

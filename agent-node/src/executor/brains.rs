@@ -8,12 +8,13 @@ use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
 use muster_providers::model::{ModelClient, OpenAiCompatible};
-use muster_suite::config::node::NodePolicy;
+use muster_suite::config::node::{NodeFile, NodePolicy};
 use muster_suite::config::{Agent, ExecutorKind, Model};
 
 use super::agent::AgentExecutor;
 use super::decision::keyless::Keyless;
 use super::decision::{DecisionExecutor, Gates, RandomChooser};
+use super::remote::RemoteExecutor;
 use super::{Abort, Executor};
 use crate::attempt::Brains;
 
@@ -26,8 +27,8 @@ pub struct ConfiguredBrains {
 }
 
 impl ConfiguredBrains {
-    /// With the node's environment, whose values are used as keys of models alone, and with whose
-    /// word counts for models' addresses.
+    /// With the node's environment, whose values are used as keys of models and tokens of remote
+    /// executors alone, and with whose word counts for their addresses.
     pub fn new(environment: BTreeMap<String, String>, policy: NodePolicy) -> Self {
         let keys = environment
             .into_iter()
@@ -41,8 +42,76 @@ impl ConfiguredBrains {
     }
 }
 
+/// Whom a run wants to reach.
+struct Address<'a> {
+    /// Who it is, in messages.
+    what: &'a str,
+    url: &'a str,
+    /// The variable that the project names.
+    key_env: Option<&'a String>,
+    /// How `node.toml` pins such an address.
+    pin: &'a str,
+    /// What the machine's file says of this address; none = it is not pinned.
+    pinned: &'a dyn Fn(&NodeFile) -> Option<Option<String>>,
+}
+
+fn unavailable(why: String) -> Problem {
+    Problem::new(ErrorCode::ModelUnavailable, why)
+}
+
+impl ConfiguredBrains {
+    /// The key that goes with an address, if it may be reached at all; none = it takes none.
+    fn key(&self, address: &Address<'_>) -> Result<Option<Secret>, Problem> {
+        let Address { what, url, pin, .. } = address;
+        let key_env = match &self.policy {
+            NodePolicy::Own(file) if Guard::ModelAddress.holds() => {
+                let unknown = || {
+                    unavailable(format!(
+                        "{what} is at an address that this machine does not ask; add {pin} = {url:?} to its node.toml"
+                    ))
+                };
+                (address.pinned)(file).ok_or_else(unknown)?
+            }
+            NodePolicy::Own(_) | NodePolicy::Project => address.key_env.cloned(),
+        };
+        let Some(name) = key_env else {
+            return Ok(None);
+        };
+        let key = self.keys.get(&name);
+        let key = key.filter(|key| !key.expose().is_empty()).cloned();
+        let missing = || {
+            unavailable(format!(
+                "{what} needs the environment variable {name} on this node, which is not set"
+            ))
+        };
+        Ok(Some(key.ok_or_else(missing)?))
+    }
+
+    fn remote(&self, name: &str, agent: &Agent) -> Result<RemoteExecutor, Problem> {
+        let missing = || {
+            unavailable(format!(
+                "agent {name:?} says nowhere where its executor listens; add [agents.{name}.remote] with url"
+            ))
+        };
+        let at = agent.remote.as_ref().ok_or_else(missing)?;
+        let what = format!("the remote executor of agent {name:?}");
+        let token = self.key(&Address {
+            what: &what,
+            url: &at.url,
+            key_env: at.key_env.as_ref(),
+            pin: "[[executors]] with url",
+            pinned: &|file| {
+                let mut pins = file.executors.iter();
+                Some(pins.find(|pin| pin.url == at.url)?.key_env.clone())
+            },
+        })?;
+        RemoteExecutor::new(at, token.as_ref())
+            .map_err(|why| unavailable(format!("{what} can't be used: {why}")))
+    }
+}
+
 impl Brains for ConfiguredBrains {
-    fn executor(&self, _: &str, agent: &Agent) -> Result<Arc<dyn Executor>, Problem> {
+    fn executor(&self, name: &str, agent: &Agent) -> Result<Arc<dyn Executor>, Problem> {
         Ok(match agent.executor {
             ExecutorKind::Agent => Arc::new(AgentExecutor {
                 idle_looks: agent.idle_looks,
@@ -55,6 +124,7 @@ impl Brains for ConfiguredBrains {
                 let chooser = RandomChooser::new(rand::random());
                 Arc::new(DecisionExecutor::new(Arc::new(chooser), Gates::default()))
             }
+            ExecutorKind::Remote => Arc::new(self.remote(name, agent)?),
         })
     }
 
@@ -63,41 +133,17 @@ impl Brains for ConfiguredBrains {
         if let Some((_, client)) = clients.iter().find(|(known, _)| known == model) {
             return Ok(Arc::clone(client));
         }
-        let unavailable = |why: String| Problem::new(ErrorCode::ModelUnavailable, why);
-        let key_env = match &self.policy {
-            NodePolicy::Project => &model.key_env,
-            NodePolicy::Own(_) if !Guard::ModelAddress.holds() => &model.key_env,
-            NodePolicy::Own(file) => {
-                let pin = file
-                    .models
-                    .iter()
-                    .find(|pin| pin.base_url == model.base_url);
-                let unknown = || {
-                    unavailable(format!(
-                        "model {:?} is at an address that this machine does not ask; add [[models]] with base-url = {:?} to its node.toml",
-                        model.name, model.base_url
-                    ))
-                };
-                &pin.ok_or_else(unknown)?.key_env
-            }
-        };
-        let key = match key_env {
-            None => None,
-            Some(name) => {
-                let key = self
-                    .keys
-                    .get(name)
-                    .filter(|key| !key.expose().is_empty())
-                    .cloned();
-                let missing = || {
-                    unavailable(format!(
-                        "model {:?} needs the environment variable {name} on this node, which is not set",
-                        model.name
-                    ))
-                };
-                Some(key.ok_or_else(missing)?)
-            }
-        };
+        let key = self.key(&Address {
+            what: &format!("model {:?}", model.name),
+            url: &model.base_url,
+            key_env: model.key_env.as_ref(),
+            pin: "[[models]] with base-url",
+            pinned: &|file| {
+                let mut pins = file.models.iter();
+                let pin = pins.find(|pin| pin.base_url == model.base_url)?;
+                Some(pin.key_env.clone())
+            },
+        })?;
         let client = OpenAiCompatible::new(&model.base_url, &model.name, key).map_err(|error| {
             unavailable(format!("model {:?} can't be used: {error}", model.name))
         })?;
@@ -109,7 +155,8 @@ impl Brains for ConfiguredBrains {
 
 #[cfg(test)]
 mod tests {
-    use muster_suite::config::node::{ModelPin, NodeFile};
+    use muster_suite::config::Remote;
+    use muster_suite::config::node::ModelPin;
 
     use super::*;
 
@@ -166,6 +213,37 @@ mod tests {
             .unwrap();
         assert_eq!(problem.code, ErrorCode::ModelUnavailable);
         assert!(problem.message.contains("node.toml"), "{problem}");
+    }
+
+    #[test]
+    fn a_lent_machine_dials_the_executors_of_its_own_file() {
+        let environment = BTreeMap::from([("OWN".to_owned(), "t-123456".to_owned())]);
+        let remote = |url: &str, key: &str| Remote {
+            url: url.to_owned(),
+            key_env: Some(key.to_owned()),
+        };
+        let agent = |url: &str| Agent {
+            executor: ExecutorKind::Remote,
+            remote: Some(remote(url, "THEIRS")),
+            ..Agent::default()
+        };
+        let (pinned, other) = ("https://brain.example.com", "https://collector.example");
+        let file = NodeFile {
+            executors: vec![remote(pinned, "OWN")],
+            ..NodeFile::default()
+        };
+        let lent = ConfiguredBrains::new(environment.clone(), NodePolicy::Own(file));
+        assert!(lent.executor("shop", &agent(pinned)).is_ok());
+        let refused = |brains: &ConfiguredBrains, url: &str| {
+            let problem = brains.executor("shop", &agent(url)).err().unwrap();
+            assert_eq!(problem.code, ErrorCode::ModelUnavailable);
+            problem.message
+        };
+        let message = refused(&lent, other);
+        assert!(message.contains("[[executors]]"), "{message}");
+        let own = ConfiguredBrains::new(environment, NodePolicy::Project);
+        let message = refused(&own, pinned);
+        assert!(message.contains("THEIRS"), "{message}");
     }
 
     #[test]

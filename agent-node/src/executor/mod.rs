@@ -1,8 +1,8 @@
 //! Who decides: executors reach a verdict on a goal through the harness and nothing else.
 //!
 //! [`agent`] lets a language model act in a tool loop, [`decision`] chooses among what the screen
-//! offers, [`Abort`] proves that nobody has to decide, [`scripted`] serves tests;
-//! [`ConfiguredBrains`] makes them from `muster.toml`.
+//! offers, [`remote`] lets a process of the user's own decide, [`Abort`] proves that nobody has to,
+//! [`scripted`] serves tests; [`ConfiguredBrains`] makes them from `muster.toml`.
 //!
 //! To add one, implement [`Executor`] in a file of its own and name it in
 //! `muster_suite::config::ExecutorKind`; the compiler leads from there.
@@ -11,6 +11,7 @@ mod abort;
 pub mod agent;
 mod brains;
 pub mod decision;
+pub mod remote;
 pub mod scripted;
 #[cfg(test)]
 mod sketch;

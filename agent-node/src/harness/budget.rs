@@ -7,9 +7,10 @@ use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{LedgerRow, Tier, Usage};
-use muster_providers::model::ModelReply;
+use muster_providers::model::{ModelReply, TokenUsage};
 use muster_suite::config::Price;
 
+use super::ToldCall;
 use super::purse::cost;
 
 /// Limits of one step, 0 = none at all.
@@ -101,19 +102,29 @@ impl Meter {
         reply: &ModelReply,
         took: Duration,
     ) -> Usage {
-        let tokens = reply.usage.unwrap_or_default();
-        let reckoned = price.map(|price| cost(price, tokens));
+        let told = reply.usage.unwrap_or_default();
+        let reckoned = price.map(|price| cost(price, told));
         let used = Usage {
-            input_tokens: tokens.input,
-            cached_tokens: tokens.cached,
-            cache_write_tokens: tokens.cache_write,
-            output_tokens: tokens.output,
-            reasoning_tokens: tokens.reasoning,
             cost_microusd: reply.cost_microusd.or(reckoned).unwrap_or(0),
             // The vendor's own figure is the bill; a price table is a guess at it.
             estimated: reply.usage.is_none() || (reply.cost_microusd.is_none() && price.is_some()),
-            ..Usage::default()
+            ..tokens(told)
         };
+        self.count(tier, model, used, took)
+    }
+
+    /// Takes in a call that an executor made by itself. Its word is no bill.
+    pub(super) fn told_by_executor(&mut self, tier: Tier, call: &ToldCall) -> Usage {
+        let used = Usage {
+            cost_microusd: call.cost_microusd,
+            estimated: true,
+            ..tokens(call.tokens)
+        };
+        self.usage.model_calls += 1;
+        self.count(tier, &call.model, used, Duration::ZERO)
+    }
+
+    fn count(&mut self, tier: Tier, model: &str, used: Usage, took: Duration) -> Usage {
         self.usage += used;
         let row = self
             .rows
@@ -137,13 +148,25 @@ impl Meter {
         self.rows.values().cloned().collect()
     }
 
-    fn reserve_thought(&mut self, what: &str) -> Result<(), Problem> {
+    /// Takes one of them off the budget.
+    pub(super) fn reserve_thought(&mut self, what: &str) -> Result<(), Problem> {
         spend(&mut self.left.model_calls, || {
             format!(
                 "{} {what} are spent; raise max-model-calls of the agent",
                 self.limits.model_calls
             )
         })
+    }
+}
+
+fn tokens(told: TokenUsage) -> Usage {
+    Usage {
+        input_tokens: told.input,
+        cached_tokens: told.cached,
+        cache_write_tokens: told.cache_write,
+        output_tokens: told.output,
+        reasoning_tokens: told.reasoning,
+        ..Usage::default()
     }
 }
 

@@ -37,7 +37,7 @@ use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{EventKind, Tier};
-use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
+use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest, TokenUsage};
 use std::sync::Arc;
 
 pub use authorize::{Denied, Rules, authorize};
@@ -89,6 +89,17 @@ pub struct Performed {
     pub settled_in: Duration,
 }
 
+/// A model call as the executor that made it tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldCall {
+    /// The model's name at its vendor.
+    pub model: String,
+    /// What it used.
+    pub tokens: TokenUsage,
+    /// Millionths of a US dollar; 0 = not known.
+    pub cost_microusd: u64,
+}
+
 /// What is left of a step's budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -125,6 +136,9 @@ pub trait Harness: Send + Sync {
 
     /// Reserves, makes and counts one model call.
     async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError>;
+
+    /// Counts a model call that an executor made by itself, by its own word.
+    fn told(&self, tier: Tier, call: &ToldCall) -> Result<(), StepError>;
 
     /// Writes down what a guard or a decider did.
     fn note(&self, kind: EventKind, name: &str, detail: &str);

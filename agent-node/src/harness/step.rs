@@ -27,7 +27,7 @@ use super::purse::{Amounts, Purse};
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
-    AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError,
+    AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError, ToldCall,
     engine_problem, field, location, text,
 };
 
@@ -602,6 +602,25 @@ impl Harness for StepHarness<'_> {
         self.reserve(one, Meter::reserve_decision)?;
         self.settle(one, one);
         Ok(())
+    }
+
+    fn told(&self, tier: Tier, call: &ToldCall) -> Result<(), StepError> {
+        if let Some(problem) = self.scope.ended() {
+            return Err(self.stop(problem));
+        }
+        let call = ToldCall {
+            model: self.attempt.redactor().text(&call.model),
+            ..call.clone()
+        };
+        let used = Amounts::used(&self.meter().told_by_executor(tier, &call));
+        // It was made already: what no budget allows is counted all the same, and ends the step.
+        let reserved = self.reserve(used, |meter| meter.reserve_thought("model calls"));
+        let held = match &reserved {
+            Ok(()) => used,
+            Err(_) => Amounts::default(),
+        };
+        self.settle(held, used);
+        reserved
     }
 
     fn budget(&self) -> Budget {

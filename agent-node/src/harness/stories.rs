@@ -454,3 +454,31 @@ async fn what_was_refused_is_not_spent_of_the_attempts_budget_either() {
         "{spent:?}"
     );
 }
+
+#[tokio::test]
+async fn an_executors_own_calls_are_counted_and_bounded() {
+    let stage = Stage::of(shop());
+    let step = stage.step();
+    let call = ToldCall {
+        model: "own with hunter22".to_owned(),
+        tokens: TokenUsage {
+            input: 100,
+            output: 20,
+            ..TokenUsage::default()
+        },
+        cost_microusd: 7,
+    };
+    for _ in 0..2 {
+        step.told(Tier::Act, &call).unwrap();
+    }
+    // The third was made, too: it is counted, and the last.
+    let refused = step.told(Tier::Act, &call).unwrap_err();
+    assert_eq!(code(&refused), ErrorCode::StepBudgetExhausted);
+    assert_eq!(step.trace().stops, [ErrorCode::StepBudgetExhausted]);
+    let usage = step.usage();
+    assert_eq!((usage.model_calls, usage.input_tokens), (3, 300));
+    assert_eq!((usage.cost_microusd, usage.estimated), (21, true));
+    let row = step.ledger().remove(0);
+    assert_eq!((row.usage.model_calls, row.usage.output_tokens), (3, 60));
+    assert!(!row.model.contains("hunter22"), "{}", row.model);
+}

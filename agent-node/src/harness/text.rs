@@ -122,7 +122,8 @@ fn line(node: &Node, with_identity: bool) -> String {
     line
 }
 
-fn states(node: &Node, with_focus: bool) -> Vec<&'static str> {
+/// A node's states, by name.
+pub(crate) fn states(node: &Node, with_focus: bool) -> Vec<&'static str> {
     let states = &node.states;
     let tri = |state: Option<bool>, yes, no| state.map(|on| if on { yes } else { no });
     [

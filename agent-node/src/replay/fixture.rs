@@ -12,7 +12,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
-use crate::harness::{Budget, Harness, Observation, Performed, StepError};
+use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
 
 /// A screen: one node a line, one space of indent per depth below the first line's. A line is
 /// `role name`; words of the form `~text` (to the end of the line), `=value` (one word), `@testid`,
@@ -245,6 +245,10 @@ impl Harness for Script {
     fn note(&self, _: EventKind, _: &str, _: &str) {}
 
     async fn complete(&self, _: Tier, _: &ModelRequest) -> Result<ModelReply, StepError> {
+        panic!("a replay calls no model")
+    }
+
+    fn told(&self, _: Tier, _: &ToldCall) -> Result<(), StepError> {
         panic!("a replay calls no model")
     }
 

@@ -31,6 +31,7 @@ mod model;
 mod peer;
 mod pending;
 mod redact;
+mod remote;
 mod screen;
 mod secret;
 mod step;
@@ -51,6 +52,7 @@ const AREAS: &[&[Case]] = &[
     fill::CASES,
     egress::CASES,
     brain::CASES,
+    remote::CASES,
     peer::CASES,
 ];
 

@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use super::node::NodeFile;
 use super::parse::{ConfigError, Source};
-use super::{Agent, App, AppCommand, Browser, Config, Egress, Model, SecretSource};
+use super::{Agent, App, AppCommand, Browser, Config, Egress, ExecutorKind, Model, SecretSource};
 use crate::glob::Globs;
 
 /// Most retries of a failed test.
@@ -61,6 +61,14 @@ pub(super) fn node(file: &NodeFile, source: &Source<'_>) -> Checked {
         web_address(&pin.base_url).map_err(|why| wrong(&why))?;
         if let Some(key) = &pin.key_env {
             env_name(source, &["models"], key).map_err(|error| wrong(&error.message))?;
+        }
+    }
+    for (at, pin) in file.executors.iter().enumerate() {
+        let wrong =
+            |why: &str| source.error(&["executors"], format!("[[executors]] {}: {why}", at + 1));
+        pin.check().map_err(|why| wrong(&why))?;
+        if let Some(key) = &pin.key_env {
+            env_name(source, &["executors"], key).map_err(|error| wrong(&error.message))?;
         }
     }
     Ok(())
@@ -181,18 +189,11 @@ fn app(source: &Source<'_>, target: &str, app: &App) -> Checked {
             app.url
         )));
     }
-    if url.port() == Some(0) {
-        let literal = match url.host() {
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            Some(Host::Domain(_)) | None => false,
-        };
-        if !literal || app.command.is_none() {
-            return Err(refuse(
-                "port 0 needs a literal loopback host (127.0.0.1 or [::1]) and an app command that takes {port}"
-                    .to_owned(),
-            ));
-        }
+    if url.port() == Some(0) && (!literal_loopback(&url) || app.command.is_none()) {
+        return Err(refuse(
+            "port 0 needs a literal loopback host (127.0.0.1 or [::1]) and an app command that takes {port}"
+                .to_owned(),
+        ));
     }
     if let Some(identity) = &app.identity
         && !(1..=1024).contains(&identity.len())
@@ -312,7 +313,64 @@ fn agent(source: &Source<'_>, name: &str, agent: &Agent) -> Checked {
             model(source, &keys(key), settings)?;
         }
     }
+    remote(source, &keys("remote"), agent)
+}
+
+fn remote(source: &Source<'_>, keys: &[&str], agent: &Agent) -> Checked {
+    let kind = agent.executor;
+    let settings = match (&agent.remote, kind == ExecutorKind::Remote) {
+        (None, false) => return Ok(()),
+        (None, true) => {
+            return Err(source.error(
+                keys,
+                "the executor is `remote`; say where it listens: remote = { url = \"http://127.0.0.1:7070\" }",
+            ));
+        }
+        (Some(_), false) => {
+            let message = format!(
+                "`remote` is for agents with executor = \"remote\"; this one's is \"{}\"",
+                kind.as_str()
+            );
+            return Err(source.error(keys, message));
+        }
+        (Some(settings), true) => settings,
+    };
+    let at = |key| [keys, &[key]].concat();
+    settings
+        .check()
+        .map_err(|message| source.error(&at("url"), message))?;
+    let key = settings.key_env.as_ref();
+    key.map_or(Ok(()), |key| env_name(source, &at("key-env"), key))
+}
+
+/// Where a remote executor may listen. What goes there in the clear stays on the machine.
+pub(super) fn executor_address(text: &str) -> Result<(), String> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return match path.starts_with('/') {
+            true => Ok(()),
+            false => Err(format!(
+                "`{text}` names no socket; write e.g. `unix:/run/executor.sock`"
+            )),
+        };
+    }
+    let url = web_address(text)?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("`{text}` is more than scheme, host and port"));
+    }
+    if url.scheme() == "http" && !literal_loopback(&url) {
+        return Err(format!(
+            "`{text}` would be spoken to in the clear; use https, or http on 127.0.0.1 or [::1]"
+        ));
+    }
     Ok(())
+}
+
+fn literal_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(_)) | None => false,
+    }
 }
 
 fn model(source: &Source<'_>, keys: &[&str], model: &Model) -> Checked {

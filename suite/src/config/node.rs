@@ -1,12 +1,12 @@
-//! `node.toml`: what a machine lends to runs that others start. Secrets' sources and models'
-//! addresses that a run names count only if this file names them too, so that a run can't read a
-//! variable or call an address of its own choosing.
+//! `node.toml`: what a machine lends to runs that others start. Secrets' sources and addresses of
+//! models and remote executors that a run names count only if this file names them too, so that a
+//! run can't read a variable or call an address of its own choosing.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EgressPolicy, SecretSource};
+use super::{EgressPolicy, Remote, SecretSource};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct NodeFile {
     pub secrets: BTreeMap<String, SecretSource>,
     /// Addresses that runs may send prompts to.
     pub models: Vec<ModelPin>,
+    /// Remote executors that runs may use, each with the variable that holds its token, whatever the
+    /// project says.
+    pub executors: Vec<Remote>,
     /// What this machine demands of every run's pages.
     pub egress: NodeEgress,
 }
@@ -39,7 +42,7 @@ pub struct NodeEgress {
     pub at_most: EgressPolicy,
 }
 
-/// Whose word counts for secrets' sources and models' addresses.
+/// Whose word counts for secrets' sources and the addresses of models and remote executors.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodePolicy {
     /// The project's: its runs are started on this machine by whoever owns it (`muster run`).

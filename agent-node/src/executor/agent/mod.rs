@@ -10,7 +10,7 @@ mod conversation;
 mod guard;
 mod judge;
 mod prompt;
-mod schema;
+pub(super) mod schema;
 mod state;
 mod steps;
 #[cfg(test)]

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Why data does not fit, or why a schema can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(in crate::executor) enum Misfit {
     /// The data is wrong: place and reason.
     Data(String),
     /// The schema is.
@@ -31,7 +31,7 @@ pub(super) enum Misfit {
 }
 
 /// Checks `data`; at the first misfit it stops.
-pub(super) fn validate(schema: &Value, data: &Value) -> Result<(), Misfit> {
+pub(in crate::executor) fn validate(schema: &Value, data: &Value) -> Result<(), Misfit> {
     check(schema, data, "", 0)
 }
 

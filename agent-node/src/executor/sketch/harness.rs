@@ -13,7 +13,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 
 use super::parse::{App, Lead};
-use crate::harness::{Budget, Harness, Observation, Performed, StepError};
+use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
 
 /// See the module.
 pub(in crate::executor) struct FakeHarness {
@@ -27,6 +27,7 @@ struct State {
     revision: u64,
     done: Vec<String>,
     decisions: u32,
+    told: Vec<(Tier, ToldCall)>,
     actions: u32,
     replies: VecDeque<ModelReply>,
     requests: Vec<ModelRequest>,
@@ -39,6 +40,8 @@ struct State {
     overflows: u32,
     /// Actions that still end without a known outcome.
     uncertain: u32,
+    /// Until the step ends; it doesn't get less.
+    time: Duration,
 }
 
 /// Actions, and model calls or decisions, of one step.
@@ -58,6 +61,7 @@ impl FakeHarness {
             revision: 0,
             done: Vec::new(),
             decisions: 0,
+            told: Vec::new(),
             actions: 0,
             replies: VecDeque::new(),
             requests: Vec::new(),
@@ -66,6 +70,7 @@ impl FakeHarness {
             closed: false,
             overflows: 0,
             uncertain: 0,
+            time: Duration::from_secs(120),
         };
         Self {
             app,
@@ -100,6 +105,12 @@ impl FakeHarness {
         self
     }
 
+    /// The step ends after this long.
+    pub(in crate::executor) fn lasting(self, time: Duration) -> Self {
+        self.state().time = time;
+        self
+    }
+
     /// What guards wrote down: kind and name.
     pub(in crate::executor) fn events(&self) -> Vec<(EventKind, String)> {
         self.state().events.clone()
@@ -118,6 +129,11 @@ impl FakeHarness {
     /// Decisions that were counted.
     pub(in crate::executor) fn decisions(&self) -> u32 {
         self.state().decisions
+    }
+
+    /// Calls that the executor made by itself.
+    pub(in crate::executor) fn told(&self) -> Vec<(Tier, ToldCall)> {
+        self.state().told.clone()
     }
 
     /// What the model was asked.
@@ -303,6 +319,16 @@ impl Harness for FakeHarness {
         state.replies.pop_front().ok_or_else(exhausted)
     }
 
+    fn told(&self, tier: Tier, call: &ToldCall) -> Result<(), StepError> {
+        let mut state = self.state();
+        state.told.push((tier, call.clone()));
+        if state.told.len() > BUDGET as usize {
+            Err(exhausted())
+        } else {
+            Ok(())
+        }
+    }
+
     fn decide(&self) -> Result<(), StepError> {
         let mut state = self.state();
         state.decisions += 1;
@@ -319,7 +345,7 @@ impl Harness for FakeHarness {
         Budget {
             actions: BUDGET - state.actions.min(BUDGET),
             model_calls: BUDGET - asked.min(BUDGET),
-            time: Duration::from_secs(120),
+            time: state.time,
         }
     }
 
