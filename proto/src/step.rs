@@ -73,6 +73,8 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
+    /// A decider handed the goal to the next one.
+    Hop,
     /// A remote executor wants people to know it.
     Noted,
 }
@@ -225,6 +227,10 @@ pub enum Tier {
     Judge,
     /// To go on where a replay stopped.
     Heal,
+    /// To choose among what is offered.
+    Decide,
+    /// To write what is typed.
+    Text,
 }
 
 impl Tier {
@@ -234,6 +240,8 @@ impl Tier {
             Tier::Act => "act",
             Tier::Judge => "judge",
             Tier::Heal => "heal",
+            Tier::Decide => "decide",
+            Tier::Text => "text",
         }
     }
 }
