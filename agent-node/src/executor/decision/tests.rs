@@ -2,6 +2,8 @@
 //! choice makes of the same goals. `UPDATE=1` rewrites the expected lines of `cases/*.txt`; read the
 //! difference before keeping it.
 
+mod cascade;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
