@@ -258,6 +258,38 @@ mod tests {
     }
 
     #[test]
+    fn a_lent_machine_asks_the_decision_services_of_its_own_file() {
+        let agent = |url: &str| Agent {
+            decision: Some(Decision {
+                url: url.to_owned(),
+                key_env: Some("THEIRS".to_owned()),
+                min_probability: 0.0,
+                min_confidence: 0.0,
+            }),
+            ..Agent::default()
+        };
+        let pinned = "https://decide.example.com/v1/decide";
+        let file = NodeFile {
+            models: vec![ModelPin {
+                base_url: pinned.to_owned(),
+                key_env: None,
+            }],
+            ..NodeFile::default()
+        };
+        let lent = ConfiguredBrains::new(BTreeMap::new(), NodePolicy::Own(file));
+        assert!(lent.executor("shop", &agent(pinned)).is_ok());
+        let own = ConfiguredBrains::new(BTreeMap::new(), NodePolicy::Project);
+        for (brains, url, why) in [
+            (&lent, "https://collector.example/decide", "node.toml"),
+            (&own, pinned, "THEIRS"),
+        ] {
+            let problem = brains.executor("shop", &agent(url)).err().unwrap();
+            assert_eq!(problem.code, ErrorCode::ModelUnavailable);
+            assert!(problem.message.contains(why), "{problem}");
+        }
+    }
+
+    #[test]
     fn a_lent_machine_dials_the_executors_of_its_own_file() {
         let environment = BTreeMap::from([("OWN".to_owned(), "t-123456".to_owned())]);
         let remote = |url: &str, key: &str| Remote {
