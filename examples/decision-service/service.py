@@ -49,35 +49,36 @@ def targets(question, state, goal):
     done = " ".join(state["history"])
     weights = {}
     for option in question["options"]:
-        label = option["label"]
-        fits = overlap(label, goal)
-        weights[option["id"]] = fits / 4 if label in done else fits
+        fits = overlap(option["label"], goal)
+        weights[option["id"]] = fits / 4 if option["label"] in done else fits
     weights["none"] = 0.3
     return weights
 
 
+def best(name, asked, state, goal):
+    """How well the best element of an operation fits. An only field needs no name to be meant."""
+    done = " ".join(state["history"])
+    if asked:
+        return max(targets(asked, state, goal).values())
+    only = next(element for element in state["elements"] if name in element["operations"])
+    if f'{only["role"] or "element"} "{only["label"]}"' in done:
+        return 0.0
+    return 1.0 if name == "type" else overlap(only["label"], goal)
+
+
 def operation(request, state, goal):
     """Weights of the operations: by the goal's verbs, and by the best element of each."""
-    if any("changed" in line and "not done" not in line for line in state["history"]):
-        rest = {"done": 0.8}
-    else:
-        rest = {"done": 0.0}
     questions = {question["name"]: question for question in request["questions"]}
-    weights = {}
+    changed = any(line.endswith(": changed") for line in state["history"])
+    weights = {"done": 0.8 if changed else 0.0, "blocked": 0.2}
     for option in questions["operation"]["options"]:
         name = option["id"]
-        asked = questions.get(f"{name}_target")
         if name in VERBS:
             said = 1.0 if VERBS[name] & goal else 0.5
-            elements = [e for e in state["elements"] if name in e["operations"]]
-            done = " ".join(state["history"])
-            if asked:
-                best = max(targets(asked, state, goal).values())
-            else:
-                best = max((overlap(e["label"], goal) for e in elements if e["label"] not in done), default=0.0)
-            weights[name] = said * best
-        else:
-            weights[name] = rest.get(name, 0.2 if name == "blocked" else 0.0)
+            weights[name] = said * best(name, questions.get(f"{name}_target"), state, goal)
+    if weights.get("type", 0) >= 0.5 and VERBS["type"] & goal:
+        # Fields are filled before anything is sent.
+        weights["tap"] = weights.get("tap", 0.0) / 2
     return weights
 
 
