@@ -104,6 +104,8 @@ pub struct Row {
     pub options: Vec<String>,
     /// Texts around it, nearest first.
     pub around: Vec<Around>,
+    /// The nearest element above it that says the same and can be acted on too.
+    pub inside: Option<NodeId>,
 }
 
 impl Row {

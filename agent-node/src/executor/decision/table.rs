@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster_engine::Node;
+use muster_engine::{Node, NodeId};
 
 use super::request::{Around, AroundKind, Dialog, MAX_OPTIONS, Operation, PageState, Row};
 use crate::harness::Observation;
@@ -276,7 +276,21 @@ impl<'a> Outline<'a> {
             operations,
             options: node.options.clone(),
             around: self.around(index),
+            inside: self.inside(index),
         }
+    }
+
+    /// The nearest element above that says the same and can be acted on.
+    fn inside(&self, index: usize) -> Option<NodeId> {
+        let mut above = self.parents[index];
+        while let Some(at) = above {
+            let node = &self.nodes[at];
+            if said(node) == said(&self.nodes[index]) && !operations(node).is_empty() {
+                return Some(node.id);
+            }
+            above = self.parents[at];
+        }
+        None
     }
 }
 
