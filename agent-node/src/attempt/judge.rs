@@ -37,6 +37,8 @@ pub(super) fn judge(
     let model = agent.judging();
     let own = match agent.executor {
         ExecutorKind::Agent | ExecutorKind::Abort => true,
+        // A service judges statements, and hands what it can't answer to the model.
+        ExecutorKind::Decision if agent.decision.is_some() && !needs_model => true,
         ExecutorKind::Decision | ExecutorKind::Random | ExecutorKind::Remote => model.is_none(),
     };
     let by_itself = match agent.executor {

@@ -7,8 +7,8 @@ use muster_agent_node::executor::ConfiguredBrains;
 use muster_proto::guard::Guard;
 use muster_proto::secret::Secret;
 use muster_providers::model::{Message, ModelClient as _, ModelRequest, Served, VendorClient};
-use muster_suite::config::Model;
 use muster_suite::config::node::{NodeFile, NodePolicy};
+use muster_suite::config::{Agent, Decision, Model};
 use serde_json::json;
 
 use crate::case::{Case, Outcome};
@@ -25,7 +25,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         id: "A47",
-        what: "a run names a model's address and a variable of its own choosing",
+        what: "a run names a model's or decision service's address and a variable of its own choosing",
         guard: Guard::ModelAddress,
         attack: |_| Box::pin(own_address()),
     },
@@ -78,7 +78,21 @@ async fn own_address() -> Outcome {
         key_env: Some("CLOUD_KEY".to_owned()),
         ..Model::new("any", "https://collector.example/v1")
     };
-    Outcome::of(brains.model(&model).is_err(), "its key would be sent there")
+    let service = Agent {
+        decision: Some(Decision {
+            url: "https://collector.example/decide".to_owned(),
+            key_env: Some("CLOUD_KEY".to_owned()),
+            min_probability: 0.0,
+            min_confidence: 0.0,
+        }),
+        ..Agent::default()
+    };
+    let asked = [
+        brains.model(&model).is_ok(),
+        brains.executor("any", &service).is_ok(),
+    ];
+    assert_eq!(asked[0], asked[1], "one rule for both");
+    Outcome::of(!asked[0], "its key would be sent there")
 }
 
 async fn endless_looks(world: &World) -> Outcome {

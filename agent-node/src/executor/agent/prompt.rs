@@ -14,23 +14,23 @@ const CLOSE: &str = ">>>";
 
 /// A boundary that a page can't write: it doesn't know the step's code.
 #[derive(Clone, Debug)]
-pub(super) struct Fence {
+pub(in crate::executor) struct Fence {
     code: String,
 }
 
 impl Fence {
     /// With a new code, for one step.
-    pub(super) fn new() -> Self {
+    pub(in crate::executor) fn new() -> Self {
         Self::of(format!("{:08x}", rand::random::<u32>()))
     }
 
     /// With this code.
-    pub(super) fn of(code: String) -> Self {
+    pub(in crate::executor) fn of(code: String) -> Self {
         Self { code }
     }
 
     /// Fences a text off; fences inside it are broken.
-    pub(super) fn around(&self, kind: &str, text: &str) -> String {
+    pub(in crate::executor) fn around(&self, kind: &str, text: &str) -> String {
         let text = text.trim_end();
         if !Guard::PromptFence.holds() {
             return format!("{OPEN}{kind}\n{text}\n{kind}{CLOSE}");
@@ -41,7 +41,7 @@ impl Fence {
     }
 
     /// What the first message says of it.
-    fn named(&self) -> String {
+    pub(in crate::executor) fn named(&self) -> String {
         format!("Boundary code: {}\n", self.code)
     }
 }

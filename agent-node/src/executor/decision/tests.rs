@@ -2,6 +2,8 @@
 //! choice makes of the same goals. `UPDATE=1` rewrites the expected lines of `cases/*.txt`; read the
 //! difference before keeping it.
 
+mod cascade;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +16,11 @@ use serde_json::Value;
 use super::keyless::Keyless;
 use super::{
     Answer, Choice, Chooser, DecisionExecutor, Do, Gates, Operation, Question, RandomChooser,
-    Request,
+    Request, Unanswered,
 };
 use crate::executor::sketch::{App, FakeHarness};
 use crate::executor::{Executor, StepContext};
-use crate::harness::StepError;
+use crate::harness::{Harness, StepError};
 
 /// A goal on a drawn app.
 struct Case {
@@ -181,15 +183,15 @@ impl Chooser for Stubborn {
         "stubborn"
     }
 
-    async fn choose(&self, _: &Request) -> Choice {
+    async fn choose(&self, _: &Request, _: &dyn Harness) -> Result<Choice, Unanswered> {
         let answer = self.0.clone();
-        Choice {
+        Ok(Choice {
             answer,
             probability: 0.5,
-            margin: 0.5,
+            confidence: 0.5,
             why: "because".to_owned(),
             memory: None,
-        }
+        })
     }
 }
 
@@ -248,7 +250,7 @@ async fn three_actions_without_effect_end_the_step() {
 async fn an_unsure_choice_is_not_acted_on() {
     let gates = Gates {
         min_probability: 0.6,
-        min_margin: 0.0,
+        min_confidence: 0.0,
     };
     let (verdict, harness) = at_the_door(Arc::new(Stubborn(tap(1))), gates, "Open").await;
     assert_eq!(
@@ -295,18 +297,18 @@ impl Chooser for Claims {
         "claims"
     }
 
-    async fn choose(&self, request: &Request) -> Choice {
+    async fn choose(&self, request: &Request, _: &dyn Harness) -> Result<Choice, Unanswered> {
         let answer = match request.question {
             Question::Operation => Answer::Done,
-            Question::Completion => Answer::Inconclusive,
+            Question::Completion | Question::Verdict => Answer::Inconclusive,
         };
-        Choice {
+        Ok(Choice {
             answer,
             probability: 1.0,
-            margin: 1.0,
+            confidence: 1.0,
             why: "so I say".to_owned(),
             memory: None,
-        }
+        })
     }
 }
 
