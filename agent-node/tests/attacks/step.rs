@@ -11,6 +11,7 @@ use muster_proto::guard::Guard;
 use muster_proto::step::Tier;
 use muster_proto::verdict::{Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelRequest};
+use muster_suite::op::Vision;
 use serde_json::{Value, json};
 
 use crate::case::{Case, Outcome};
@@ -42,6 +43,7 @@ pub(crate) async fn run(step: &StepHarness<'_>) -> Result<Verdict, StepError> {
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     AgentExecutor { idle_looks: 6 }.run_step(&context).await
 }
