@@ -3,7 +3,9 @@
 //! Recordings have their envelope from the first version on; signatures are empty until trust is
 //! configured. Readers validate both and treat anything unknown or malformed as "no recording".
 //!
-//! History of [`SCHEMA`]: 1 = first.
+//! History of [`SCHEMA`]: 1 = first. Since then it has grown in actions and in fields of actions that
+//! are left out where they say nothing new: old entries stay as they are, and a reader that doesn't
+//! know an action finds the entry invalid, which is a miss.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,12 @@
 mod deadline;
 mod downloads;
 mod ids;
+mod keyboard;
 mod keys;
 mod news;
 mod page;
 mod picture;
+mod pointer;
 mod script;
 mod tab;
 mod touch;

@@ -24,6 +24,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_proto::action::Direction;
 use muster_suite::locator::Locator;
 use muster_suite::op::OptionChoice;
 
@@ -93,7 +94,8 @@ struct State {
     back: Vec<usize>,
     forward: Vec<usize>,
     performed: Vec<(NodeId, Gesture)>,
-    failures: VecDeque<EngineError>,
+    /// What becomes of the next gestures; none = they are done.
+    failures: VecDeque<Option<EngineError>>,
     notices: Vec<Notice>,
 }
 
@@ -139,7 +141,14 @@ impl FakePage {
 
     /// The next gesture or key fails with this and does nothing; several queue up.
     pub fn fail_next(&self, error: EngineError) {
-        self.state().failures.push_back(error);
+        self.fail_after(0, error);
+    }
+
+    /// The same after so many that are done.
+    pub fn fail_after(&self, done: usize, error: EngineError) {
+        let mut state = self.state();
+        state.failures.extend(std::iter::repeat_n(None, done));
+        state.failures.push_back(Some(error));
     }
 
     /// Something happened beside the page.
@@ -157,7 +166,8 @@ impl FakePage {
         self.state().current.unwrap_or(self.original.len())
     }
 
-    /// Everything done, in order; page-wide keys stand with the focused node (0 = none).
+    /// Everything done, in order; page-wide keys and texts stand with the focused node, page-wide
+    /// scrolls with 0 (none).
     pub fn performed(&self) -> Vec<(NodeId, Gesture)> {
         self.state().performed.clone()
     }
@@ -190,10 +200,19 @@ impl FakePage {
         shown
     }
 
+    /// The node that has the focus; 0 = none.
+    fn focused(&self) -> NodeId {
+        let state = self.state();
+        let nodes = state.current.map(|current| &state.screens[current].nodes);
+        nodes
+            .and_then(|nodes| nodes.iter().find(|node| node.states.focused))
+            .map_or(NodeId(0), |node| node.id)
+    }
+
     /// Does a gesture on a node of the current screen and follows the rule for it.
     fn act(&self, id: NodeId, gesture: &Gesture) -> Result<(), EngineError> {
         let mut state = self.state();
-        if let Some(error) = state.failures.pop_front() {
+        if let Some(Some(error)) = state.failures.pop_front() {
             return Err(error);
         }
         if id != NodeId(0) {
@@ -250,8 +269,21 @@ impl State {
                 why: why.into(),
             })
         };
+        if let Gesture::Drag(to) = gesture
+            && !screen.nodes.iter().any(|node| node.id == *to)
+        {
+            return Err(EngineError::NodeStale {
+                id: *to,
+                was: "the other end".into(),
+            });
+        }
         let node = &mut screen.nodes[index];
-        if node.states.disabled && !matches!(gesture, Gesture::Hover | Gesture::ScrollIntoView) {
+        if node.states.disabled
+            && !matches!(
+                gesture,
+                Gesture::Hover | Gesture::ScrollIntoView | Gesture::Scroll(_)
+            )
+        {
             return refuse(node, "disabled");
         }
         match gesture {
@@ -277,9 +309,22 @@ impl State {
                 };
                 node.value = Some(label);
             }
-            Gesture::Press(_) | Gesture::Hover | Gesture::Focus | Gesture::ScrollIntoView => {}
+            Gesture::Append(_) if !node.editable => return refuse(node, "not editable"),
+            Gesture::Append(text) => node.value.get_or_insert_default().push_str(text),
+            Gesture::DoubleTap
+            | Gesture::LongPress(_)
+            | Gesture::RightClick
+            | Gesture::Drag(_)
+            | Gesture::Press(_)
+            | Gesture::Hover
+            | Gesture::Focus
+            | Gesture::ScrollIntoView
+            | Gesture::Scroll(_) => {}
         }
-        if !matches!(gesture, Gesture::Hover | Gesture::ScrollIntoView) {
+        if !matches!(
+            gesture,
+            Gesture::Hover | Gesture::ScrollIntoView | Gesture::Scroll(_)
+        ) {
             for node in &mut screen.nodes {
                 node.states.focused = node.id == id;
             }
@@ -383,14 +428,15 @@ impl Page for FakePage {
     }
 
     async fn press(&self, key: &str, _deadline: Duration) -> Result<(), EngineError> {
-        let focused = {
-            let state = self.state();
-            let nodes = state.current.map(|current| &state.screens[current].nodes);
-            nodes
-                .and_then(|nodes| nodes.iter().find(|node| node.states.focused))
-                .map_or(NodeId(0), |node| node.id)
-        };
-        self.act(focused, &Gesture::Press(key.into()))
+        self.act(self.focused(), &Gesture::Press(key.into()))
+    }
+
+    async fn type_text(&self, text: &str, _deadline: Duration) -> Result<(), EngineError> {
+        self.act(self.focused(), &Gesture::Append(text.into()))
+    }
+
+    async fn scroll(&self, direction: Direction, _deadline: Duration) -> Result<(), EngineError> {
+        self.act(NodeId(0), &Gesture::Scroll(direction))
     }
 
     async fn clear_state(&self, _deadline: Duration) -> Result<(), EngineError> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_proto::action::Direction;
 use muster_proto::guard::Guard;
 use muster_proto::secret::Secret;
 use muster_suite::locator::Locator;
@@ -58,8 +59,18 @@ pub struct Sink {
 pub enum Gesture {
     /// A primary click.
     Tap,
+    /// Two primary clicks in a row.
+    DoubleTap,
+    /// A primary press that is held this long.
+    LongPress(Duration),
+    /// A secondary click.
+    RightClick,
+    /// Pressed, moved to the middle of the other element and let go there.
+    Drag(NodeId),
     /// Replaces the field's text.
     Fill(Input),
+    /// Types after the field's text.
+    Append(String),
     /// Focuses, then presses.
     Press(String),
     /// Puts a checkbox, radio or switch into a state; no-op if it is there.
@@ -72,6 +83,8 @@ pub enum Gesture {
     Focus,
     /// Scrolls it into view.
     ScrollIntoView,
+    /// Scrolls the nearest area around it that can by most of its size; at its end nothing happens.
+    Scroll(Direction),
 }
 
 /// Why the page did not do it.
@@ -122,7 +135,7 @@ pub enum EngineError {
     /// The address could not be loaded.
     #[error("{url} did not load: {reason}")]
     Navigation {
-        /// Without credentials.
+        /// Where it ended, redirections followed; without credentials.
         url: String,
         /// The browser's error, e.g. `net::ERR_CONNECTION_REFUSED`.
         reason: String,
@@ -224,6 +237,10 @@ pub trait Page: Send + Sync {
     ) -> Result<(), EngineError>;
     /// Presses a key on whatever has the focus.
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError>;
+    /// Types on the keyboard, a key a character, into whatever has the focus.
+    async fn type_text(&self, text: &str, deadline: Duration) -> Result<(), EngineError>;
+    /// Scrolls the page, or where it doesn't scroll its largest area that does, by most of its size.
+    async fn scroll(&self, direction: Direction, deadline: Duration) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
     /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field

@@ -406,38 +406,8 @@ impl GoalRun<'_> {
 
 /// An action in one line: what was done to which element.
 fn line(done: &Performed) -> String {
-    use muster_proto::action::{Action, Typed};
-    let on = done
-        .action
-        .target()
-        .and_then(|id| done.before.node(*id))
-        .map(called)
-        .unwrap_or_default();
-    match &done.action {
-        Action::Type {
-            value: Typed::Literal { text } | Typed::Template { text },
-            ..
-        } => format!("type {text:?} into {on}"),
-        Action::Type {
-            value: Typed::Secret { name },
-            ..
-        } => format!("type secret {name:?} into {on}"),
-        Action::Press {
-            target: Some(_),
-            key,
-        } => format!("press {key} on {on}"),
-        Action::Press { target: None, key } => format!("press {key}"),
-        Action::Select { label, .. } => format!("select {label:?} in {on}"),
-        Action::Check { checked: false, .. } => format!("uncheck {on}"),
-        Action::Navigate { path } => format!("navigate to {path}"),
-        Action::Back {} => "go back".to_owned(),
-        Action::Tap { .. }
-        | Action::Check { .. }
-        | Action::Hover { .. }
-        | Action::ScrollTo { .. } => {
-            format!("{} {on}", done.action.verb().replace('_', " "))
-        }
-    }
+    let named = |id| done.before.node(id).map(called).unwrap_or_default();
+    replay::words(done.action.clone().map(named))
 }
 
 fn count(many: usize) -> u32 {

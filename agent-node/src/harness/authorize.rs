@@ -31,6 +31,9 @@ pub struct Denied {
     pub guard: Option<Guard>,
 }
 
+/// Longest text that is typed on the keyboard, characters.
+const MAX_KEYS: usize = 1000;
+
 /// Roles of fields that may take a secret.
 const SINKS: [&str; 3] = ["textbox", "searchbox", "combobox"];
 
@@ -41,15 +44,34 @@ pub fn authorize(
     was: impl Fn(NodeId) -> Option<String>,
     rules: &Rules,
 ) -> Result<(), Denied> {
-    let target = match action.target() {
-        Some(id) => match on.node(*id) {
-            None if Guard::TargetStale.holds() => return Err(gone(*id, was(*id))),
-            field => field,
-        },
-        None => None,
-    };
+    for id in action.targets() {
+        if on.node(*id).is_none() && Guard::TargetStale.holds() {
+            return Err(gone(*id, was(*id)));
+        }
+    }
+    action
+        .bounded()
+        .map_err(|why| denied(ErrorCode::ActionFailed, why))?;
+    let target = action.target().and_then(|id| on.node(*id));
     match (action, target) {
+        (
+            Action::Type {
+                value: Typed::Secret { .. },
+                replace: false,
+                ..
+            },
+            _,
+        ) => Err(denied(
+            ErrorCode::ActionFailed,
+            "a secret replaces what its field holds".to_owned(),
+        )),
         (Action::Type { value, .. }, Some(field)) => sink(value, field, rules),
+        (Action::TypeText { text }, _) if text.chars().count() > MAX_KEYS => Err(denied(
+            ErrorCode::ActionFailed,
+            format!(
+                "at most {MAX_KEYS} characters are typed on the keyboard; type into a field instead"
+            ),
+        )),
         (Action::Press { key, .. }, _) => {
             keys::check(key).map_err(|why| denied(ErrorCode::ActionFailed, why))
         }
@@ -64,6 +86,14 @@ pub fn authorize(
         }
         (
             Action::Tap { .. }
+            | Action::DoubleTap { .. }
+            | Action::LongPress { .. }
+            | Action::RightClick { .. }
+            | Action::Drag { .. }
+            | Action::TypeText { .. }
+            | Action::Scroll { .. }
+            | Action::ScrollUntil { .. }
+            | Action::Upload { .. }
             | Action::Type { .. }
             | Action::Select { .. }
             | Action::Check { .. }
@@ -240,6 +270,7 @@ mod tests {
             value: Typed::Secret {
                 name: name.to_owned(),
             },
+            replace: true,
         }
     }
 
@@ -287,6 +318,7 @@ mod tests {
             value: Typed::Literal {
                 text: "x".to_owned(),
             },
+            replace: true,
         };
         assert_eq!(check(plain(1)), Ok(()));
         assert_eq!(check(plain(3)).unwrap_err().code, ErrorCode::ActionFailed);
@@ -295,6 +327,7 @@ mod tests {
             value: Typed::Template {
                 text: "{{/a|raw}}".to_owned(),
             },
+            replace: true,
         };
         assert_eq!(check(slots).unwrap_err().code, ErrorCode::ActionFailed);
     }
@@ -315,14 +348,16 @@ mod tests {
         assert!(
             check(Action::Press {
                 target: None,
-                key: "Enter".to_owned()
+                key: "Enter".to_owned(),
+                times: 1,
             })
             .is_ok()
         );
         assert!(
             check(Action::Press {
                 target: None,
-                key: "Entre".to_owned()
+                key: "Entre".to_owned(),
+                times: 1,
             })
             .is_err()
         );

@@ -59,9 +59,9 @@ impl Meter {
         self.usage
     }
 
-    /// Takes one action off the budget; it is [`Meter::acted`] or [`Meter::released`] later.
-    pub(super) fn reserve_action(&mut self) -> Result<(), Problem> {
-        spend(&mut self.left.actions, || {
+    /// Takes actions off the budget; they are [`Meter::acted`] or [`Meter::released`] later.
+    pub(super) fn reserve_actions(&mut self, count: u32) -> Result<(), Problem> {
+        spend(&mut self.left.actions, count, || {
             format!(
                 "{} actions are spent; raise max-steps of the agent",
                 self.limits.actions
@@ -69,14 +69,14 @@ impl Meter {
         })
     }
 
-    /// A reserved action was committed, or may have been.
-    pub(super) fn acted(&mut self) {
-        self.usage.actions += 1;
+    /// Reserved actions were committed, or may have been.
+    pub(super) fn acted(&mut self, count: u32) {
+        self.usage.actions += u64::from(count);
     }
 
-    /// A reserved action was refused before anything was done.
-    pub(super) fn released(&mut self) {
-        self.left.actions += 1;
+    /// Reserved actions were refused before anything was done.
+    pub(super) fn released(&mut self, count: u32) {
+        self.left.actions += count;
     }
 
     /// Takes one model call off the budget, before it is made; a failed call stays spent.
@@ -150,7 +150,7 @@ impl Meter {
 
     /// Takes one of them off the budget.
     pub(super) fn reserve_thought(&mut self, what: &str) -> Result<(), Problem> {
-        spend(&mut self.left.model_calls, || {
+        spend(&mut self.left.model_calls, 1, || {
             format!(
                 "{} {what} are spent; raise max-model-calls of the agent",
                 self.limits.model_calls
@@ -170,14 +170,14 @@ fn tokens(told: TokenUsage) -> Usage {
     }
 }
 
-fn spend(left: &mut u32, message: impl FnOnce() -> String) -> Result<(), Problem> {
-    if Guard::BudgetReserved.holds() && *left == 0 {
+fn spend(left: &mut u32, count: u32, message: impl FnOnce() -> String) -> Result<(), Problem> {
+    if Guard::BudgetReserved.holds() && *left < count {
         return Err(Problem::new(
             ErrorCode::StepBudgetExhausted,
             format!("the step's {} or split the goal", message()),
         ));
     }
-    *left = left.saturating_sub(1);
+    *left = left.saturating_sub(count);
     Ok(())
 }
 
@@ -191,11 +191,11 @@ mod tests {
             actions: 1,
             model_calls: 2,
         });
-        meter.reserve_action().unwrap();
-        meter.released();
-        meter.reserve_action().unwrap();
-        meter.acted();
-        let problem = meter.reserve_action().unwrap_err();
+        meter.reserve_actions(1).unwrap();
+        meter.released(1);
+        meter.reserve_actions(1).unwrap();
+        meter.acted(1);
+        let problem = meter.reserve_actions(1).unwrap_err();
         assert_eq!(problem.code, ErrorCode::StepBudgetExhausted);
         assert_eq!(
             problem.message,

@@ -21,6 +21,7 @@ mod observation;
 mod purse;
 mod scope;
 mod screen;
+mod seek;
 mod settle;
 mod step;
 #[cfg(test)]

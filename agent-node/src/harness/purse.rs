@@ -29,8 +29,8 @@ const MONEY: usize = 4;
 pub(super) struct Amounts([u64; 5]);
 
 impl Amounts {
-    pub(super) fn action() -> Self {
-        Self([0, 0, 1, 0, 0])
+    pub(super) fn actions(count: u32) -> Self {
+        Self([0, 0, count.into(), 0, 0])
     }
 
     pub(super) fn decision() -> Self {
@@ -324,7 +324,7 @@ mod tests {
         purse.hold(call).unwrap();
         purse.settle(call, Amounts([1, 0, 0, 110, 1_000]));
         assert!(purse.hold(call).is_err());
-        purse.hold(Amounts::action()).unwrap();
+        purse.hold(Amounts::actions(1)).unwrap();
     }
 
     #[test]
@@ -350,10 +350,10 @@ mod tests {
                 .message
                 .contains("[budgets.test]")
         );
-        purse.hold(Amounts::action()).unwrap();
+        purse.hold(Amounts::actions(1)).unwrap();
         assert!(
             purse
-                .hold(Amounts::action())
+                .hold(Amounts::actions(1))
                 .unwrap_err()
                 .message
                 .contains("share of the run's")

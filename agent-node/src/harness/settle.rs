@@ -48,11 +48,20 @@ impl Pace {
                 change: millis(2000),
                 rest: None,
             },
-            Action::ScrollTo { .. } | Action::Hover { .. } => Self {
+            Action::Scroll { .. }
+            | Action::ScrollTo { .. }
+            | Action::ScrollUntil { .. }
+            | Action::Hover { .. } => Self {
                 change: millis(500),
                 rest: Some(millis(1000)),
             },
             Action::Tap { .. }
+            | Action::DoubleTap { .. }
+            | Action::LongPress { .. }
+            | Action::RightClick { .. }
+            | Action::Drag { .. }
+            | Action::TypeText { .. }
+            | Action::Upload { .. }
             | Action::Press { .. }
             | Action::Select { .. }
             | Action::Check { .. }

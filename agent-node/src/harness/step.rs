@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use muster_engine::page::{Input, Sink};
 use muster_engine::{EngineError, Gesture, NodeId, Travel};
-use muster_proto::action::{Action, Typed};
+use muster_proto::action::{Action, Direction, Typed};
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
@@ -24,6 +24,7 @@ use super::authorize::{Denied, Rules, authorize};
 use super::budget::{Limits, Meter};
 use super::observation::called;
 use super::purse::{Amounts, Purse};
+use super::seek::Seek;
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
@@ -243,16 +244,16 @@ impl<'a> StepHarness<'a> {
         })
     }
 
-    /// A reserved action was committed, or may have been.
-    fn acted(&self) {
-        self.meter().acted();
-        self.settle(Amounts::action(), Amounts::action());
+    /// Reserved actions were committed, or may have been.
+    fn acted(&self, count: u32) {
+        self.meter().acted(count);
+        self.settle(Amounts::actions(count), Amounts::actions(count));
     }
 
-    /// A reserved action was refused before anything was done.
-    fn released(&self) {
-        self.meter().released();
-        self.settle(Amounts::action(), Amounts::default());
+    /// Reserved actions were refused before anything was done.
+    fn released(&self, count: u32) {
+        self.meter().released(count);
+        self.settle(Amounts::actions(count), Amounts::default());
     }
 
     fn settle(&self, held: Amounts, used: Amounts) {
@@ -290,6 +291,12 @@ impl<'a> StepHarness<'a> {
         let on = |node: NodeId, gesture| Ok(Dispatch::On(node, gesture));
         match action {
             Action::Tap { target } => on(*target, Gesture::Tap),
+            Action::DoubleTap { target } => on(*target, Gesture::DoubleTap),
+            Action::LongPress { target, hold_ms } => {
+                on(*target, Gesture::LongPress(Duration::from_millis(*hold_ms)))
+            }
+            Action::RightClick { target } => on(*target, Gesture::RightClick),
+            Action::Drag { target, to } => on(*target, Gesture::Drag(*to)),
             Action::Hover { target } => on(*target, Gesture::Hover),
             Action::ScrollTo { target } => on(*target, Gesture::ScrollIntoView),
             Action::Check { target, checked } => on(*target, Gesture::SetChecked(*checked)),
@@ -302,10 +309,43 @@ impl<'a> StepHarness<'a> {
             Action::Press {
                 target: Some(target),
                 key,
+                ..
             } => on(*target, Gesture::Press(key.clone())),
-            Action::Press { target: None, key } => Ok(Dispatch::Key(key.clone())),
-            Action::Type { target, value } => match value {
-                Typed::Literal { text } => on(*target, Gesture::Fill(Input::Plain(text.clone()))),
+            Action::Press {
+                target: None, key, ..
+            } => Ok(Dispatch::Key(key.clone())),
+            Action::TypeText { text } => Ok(Dispatch::Keyboard(text.clone())),
+            Action::Scroll {
+                target: Some(target),
+                direction,
+                ..
+            } => on(*target, Gesture::Scroll(*direction)),
+            Action::Scroll {
+                target: None,
+                direction,
+                ..
+            } => Ok(Dispatch::Scroll(*direction)),
+            Action::ScrollUntil {
+                target,
+                text,
+                direction,
+            } => Ok(Dispatch::Seek(Seek {
+                within: *target,
+                text: text.clone(),
+                direction: *direction,
+            })),
+            Action::Upload { .. } => {
+                Err(self.refused(ErrorCode::ActionFailed, "files can't be uploaded here"))
+            }
+            Action::Type {
+                target,
+                value,
+                replace,
+            } => match value {
+                Typed::Literal { text } if *replace => {
+                    on(*target, Gesture::Fill(Input::Plain(text.clone())))
+                }
+                Typed::Literal { text } => on(*target, Gesture::Append(text.clone())),
                 Typed::Secret { name } => {
                     let sink = self.sink(name, *target, before)?;
                     let resolved = self.attempt.secret(&self.scope, name).await;
@@ -330,12 +370,34 @@ impl<'a> StepHarness<'a> {
         }
     }
 
-    async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), PageError> {
-        let limit = self.grant.action_timeout.min(LONGEST_ACTION);
+    /// Does it as often as is asked for. What fails after the first time has been done in part.
+    async fn dispatch(&self, dispatch: &Dispatch, times: u32) -> Result<(), PageError> {
+        let ends = Instant::now() + self.grant.action_timeout.min(LONGEST_ACTION);
+        for done in 0..times {
+            let left = ends.saturating_duration_since(Instant::now());
+            match self.dispatch_once(dispatch, left).await {
+                Err(PageError::Engine(error))
+                    if done > 0 && !matches!(error, EngineError::Dead(_)) =>
+                {
+                    return Err(PageError::Engine(EngineError::MayHaveCommitted {
+                        what: format!("{done} of {times} times"),
+                        why: error.to_string(),
+                    }));
+                }
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn dispatch_once(&self, dispatch: &Dispatch, limit: Duration) -> Result<(), PageError> {
         let (attempt, scope) = (self.attempt, &self.scope);
         match dispatch {
             Dispatch::On(node, gesture) => attempt.gesture(scope, *node, gesture, limit).await,
             Dispatch::Key(key) => attempt.press(scope, key, limit).await,
+            Dispatch::Keyboard(text) => attempt.type_text(scope, text, limit).await,
+            Dispatch::Scroll(direction) => attempt.scroll(scope, *direction, limit).await,
+            Dispatch::Seek(seek) => seek.run(attempt, scope, limit).await,
             Dispatch::Goto(url) => attempt.goto(scope, url, limit).await,
             Dispatch::Back => attempt.travel(scope, Travel::Back, limit).await,
         }
@@ -348,13 +410,14 @@ impl<'a> StepHarness<'a> {
         dispatch: &Dispatch,
         result: Result<(), PageError>,
     ) -> Result<(), StepError> {
+        let cost = action.cost();
         let Err(error) = result else {
-            self.acted();
+            self.acted(cost);
             return Ok(());
         };
         let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
         let uncertain = |message: String| {
-            self.acted();
+            self.acted(cost);
             self.seen().trace.gap = Some(format!("{} may have been done in part", action.verb()));
             StepError::Uncertain {
                 message: self.attempt.redactor().text(&message),
@@ -386,7 +449,7 @@ impl<'a> StepHarness<'a> {
                 error @ (EngineError::Timeout { .. } | EngineError::Navigation { .. }),
             ) if moves => uncertain(error.to_string()),
             PageError::Engine(error) => {
-                self.released();
+                self.released(cost);
                 if let EngineError::Unfit { guard, .. } = &error {
                     self.note(EventKind::Denied, guard.as_str(), &error.to_string());
                 }
@@ -417,11 +480,16 @@ impl<'a> StepHarness<'a> {
             &self.grant.rules,
         )
         .map_err(|denied| self.denied(&denied))?;
+        let (cost, left) = (action.cost(), self.meter().left().actions);
+        if cost > left && left > 0 && Guard::BudgetReserved.holds() {
+            let why = format!("it counts as {cost} actions and {left} are left");
+            return Err(self.refused(ErrorCode::ActionFailed, &why));
+        }
         let dispatch = self.resolve(&action, &before).await?;
-        self.reserve(Amounts::action(), Meter::reserve_action)?;
+        self.reserve(Amounts::actions(cost), |meter| meter.reserve_actions(cost))?;
         let began = Instant::now();
         self.seen().trace.last_action = Some(began);
-        let result = self.dispatch(&dispatch).await;
+        let result = self.dispatch(&dispatch, cost).await;
         self.dispatched(&action, &dispatch, result)?;
         let committed = Instant::now();
         let settled = settle(self.attempt, &self.scope, &text::shape(&before), pace).await;
@@ -450,6 +518,9 @@ impl<'a> StepHarness<'a> {
 enum Dispatch {
     On(NodeId, Gesture),
     Key(String),
+    Keyboard(String),
+    Scroll(Direction),
+    Seek(Seek),
     Goto(url::Url),
     Back,
 }

@@ -14,6 +14,8 @@ use url::Url;
 
 use super::*;
 
+mod verbs;
+
 const APP: &str = "http://shop.test/";
 
 fn shop() -> FakePage {
@@ -106,6 +108,7 @@ fn types(id: u64, text: &str) -> Action<NodeId> {
         value: Typed::Literal {
             text: text.to_owned(),
         },
+        replace: true,
     }
 }
 
@@ -161,6 +164,7 @@ async fn an_effect_is_waited_for_as_long_as_it_may_take() {
                 value: Typed::Secret {
                     name: "pw".to_owned(),
                 },
+                replace: true,
             },
             0,
         ),
@@ -332,6 +336,7 @@ fn secret(id: u64) -> Action<NodeId> {
         value: Typed::Secret {
             name: "pw".to_owned(),
         },
+        replace: true,
     }
 }
 

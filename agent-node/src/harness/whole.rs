@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use muster_engine::page::{Input, Sink};
 use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
+use muster_proto::action::Direction;
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::{Place, Problem};
@@ -206,9 +207,12 @@ impl AttemptHarness {
         events
     }
 
-    /// The connection that was denied since then, as what ended a navigation.
-    pub fn denied(&self, since: Instant) -> Option<Problem> {
-        self.denials.since(since).map(|denial| {
+    /// The connection for this address that was denied since then, as what ended its navigation.
+    pub fn denied(&self, address: &str, since: Instant) -> Option<Problem> {
+        let url = Url::parse(address).ok()?;
+        let host = url.host_str()?.trim_matches(['[', ']']);
+        let server = format!("{host}:{}", url.port_or_known_default()?);
+        self.denials.of(&server, since).map(|denial| {
             let message = format!("{} is not reached: {}", denial.server, denial.why);
             Problem::new(ErrorCode::PolicyDenied, message)
         })
@@ -422,7 +426,7 @@ impl AttemptHarness {
     ) -> Result<(), PageError> {
         match gesture {
             Gesture::Fill(Input::Secret(..)) => self.tainted.store(true, Ordering::Relaxed),
-            Gesture::Fill(Input::Plain(text)) => self.remember_typed(text),
+            Gesture::Fill(Input::Plain(text)) | Gesture::Append(text) => self.remember_typed(text),
             _ => {}
         }
         self.ask(scope, limit, |deadline| {
@@ -446,6 +450,31 @@ impl AttemptHarness {
     pub async fn press(&self, scope: &Scope, key: &str, limit: Duration) -> Result<(), PageError> {
         self.ask(scope, limit, |deadline| self.page.press(key, deadline))
             .await
+    }
+
+    /// Types on the keyboard, into what has the focus.
+    pub(super) async fn type_text(
+        &self,
+        scope: &Scope,
+        text: &str,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        self.remember_typed(text);
+        self.ask(scope, limit, |deadline| self.page.type_text(text, deadline))
+            .await
+    }
+
+    /// Scrolls the page by most of a screen.
+    pub(super) async fn scroll(
+        &self,
+        scope: &Scope,
+        direction: Direction,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| {
+            self.page.scroll(direction, deadline)
+        })
+        .await
     }
 
     /// Loads an address.

@@ -124,18 +124,35 @@ pub(super) fn echoes(anchor: &Anchor, actions: &[RecordedAction]) -> bool {
             (_, None) => false,
         },
         Action::Select { label, .. } => anchor.value.as_ref() == Some(label),
-        Action::Tap { target } | Action::Check { target, .. } => {
+        Action::TypeText { text } => anchor.value.as_ref() == Some(text),
+        Action::Upload { files, .. } => anchor.value.as_ref() == Some(&chosen(files)),
+        Action::Tap { target }
+        | Action::DoubleTap { target }
+        | Action::LongPress { target, .. }
+        | Action::Check { target, .. } => {
             anchor.target.checked.is_some()
                 && anchor.target.role == target.role
                 && anchor.target.name == target.name
                 && anchor.target.within == target.within
         }
         Action::Press { .. }
+        | Action::RightClick { .. }
+        | Action::Drag { .. }
         | Action::Hover { .. }
+        | Action::Scroll { .. }
         | Action::ScrollTo { .. }
+        | Action::ScrollUntil { .. }
         | Action::Navigate { .. }
         | Action::Back {} => false,
     })
+}
+
+/// The value of a file field that holds these files.
+fn chosen(files: &[String]) -> String {
+    let names = files
+        .iter()
+        .map(|path| path.rsplit('/').next().unwrap_or(path));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// An anchor in words.

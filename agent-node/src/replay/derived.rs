@@ -34,17 +34,17 @@ impl Derived {
 
 /// Whether typed text was derived. What instruction or params spell never is; neither is what was
 /// typed before: a confirmation field shows it.
-pub(super) fn derived_text(
-    text: &str,
-    so_far: &[&Performed],
-    wording: &Wording,
-) -> Option<Derived> {
+pub(super) fn derived_text(text: &str, so_far: &[Performed], wording: &Wording) -> Option<Derived> {
     if text.trim().is_empty() || wording.spells(text) {
         return None;
     }
     let (_, earlier) = so_far.split_last()?;
     let repeated = earlier.iter().any(|each| {
-        matches!(&each.action, Action::Type { value: Typed::Literal { text: typed }, .. } if typed == text)
+        matches!(
+            &each.action,
+            Action::Type { value: Typed::Literal { text: typed }, .. } | Action::TypeText { text: typed }
+                if typed == text
+        )
     });
     if repeated {
         return None;

@@ -40,6 +40,7 @@ mod fixture;
 pub use describe::describe;
 pub use end::{End, Seen, check_end};
 pub use key::{KeyParts, POLICY, replay_key};
+pub use line::words;
 pub use matching::{Match, Rung, locate};
 pub use open::{Opened, Unusable, open, seal};
 pub use record::{NotRecorded, RecordInput, record};

@@ -142,9 +142,8 @@ pub(super) fn check(recording: &Recording) -> Result<(), String> {
     long("end route", &recording.end_route)?;
     for each in &recording.actions {
         short("summary of an action", &each.summary)?;
-        if let Some(target) = each.action.target() {
-            check_target(target)?;
-        }
+        each.action.bounded()?;
+        each.action.targets().try_for_each(check_target)?;
         match &each.action {
             Action::Type {
                 value: Typed::Literal { text } | Typed::Template { text },
@@ -156,10 +155,20 @@ pub(super) fn check(recording: &Recording) -> Result<(), String> {
                 value: Typed::Secret { name },
                 ..
             } => short("name of a secret", name)?,
+            Action::TypeText { text } => long("typed text", text)?,
             Action::Press { key, .. } => short("key", key)?,
             Action::Select { label, .. } => short("label", label)?,
+            Action::ScrollUntil { text, .. } => long("sought text", text)?,
+            Action::Upload { files, .. } => {
+                files.iter().try_for_each(|path| long("path", path))?;
+            }
             Action::Navigate { path } => long("path", path)?,
             Action::Tap { .. }
+            | Action::DoubleTap { .. }
+            | Action::LongPress { .. }
+            | Action::RightClick { .. }
+            | Action::Drag { .. }
+            | Action::Scroll { .. }
             | Action::Check { .. }
             | Action::Hover { .. }
             | Action::ScrollTo { .. }

@@ -1,9 +1,10 @@
 //! A trace becomes a recording, or a reason why not.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_engine::NodeId;
-use muster_proto::action::{Action, Target, Typed};
+use muster_proto::action::{Action, MAX_TIMES, Target, Typed};
 use muster_proto::recording::{MAX_ACTIONS, RecordedAction, RecordedBy, Recording, SCHEMA};
 use serde_json::Value;
 
@@ -150,23 +151,53 @@ pub fn record(input: &RecordInput<'_>) -> Result<Recording, NotRecorded> {
     }
 }
 
-/// The trace without repeated scrolls to the same element.
-fn folded(trace: &[Performed]) -> Vec<&Performed> {
-    let mut out: Vec<&Performed> = Vec::new();
+/// The trace with scrolls that follow each other made one: those to the same element, and those of
+/// the same area in the same direction, as far as one action may go.
+fn folded(trace: &[Performed]) -> Vec<Performed> {
+    let mut out: Vec<Performed> = Vec::new();
     for each in trace {
-        let again = matches!(each.action, Action::ScrollTo { .. })
-            && out.last().is_some_and(|last| last.action == each.action);
-        if !again {
-            out.push(each);
+        let taken_in = out.last_mut().is_some_and(|last| {
+            let again = again(&mut last.action, &each.action);
+            if again {
+                last.after = Arc::clone(&each.after);
+                last.changed |= each.changed;
+            }
+            again
+        });
+        if !taken_in {
+            out.push(each.clone());
         }
     }
     out
 }
 
+/// Lets a scroll take in the one that follows it, if it can.
+fn again(last: &mut Action<NodeId>, next: &Action<NodeId>) -> bool {
+    match (last, next) {
+        (Action::ScrollTo { target }, Action::ScrollTo { target: next }) => target == next,
+        (
+            Action::Scroll {
+                target,
+                direction,
+                times,
+            },
+            Action::Scroll {
+                target: to,
+                direction: way,
+                times: more,
+            },
+        ) if target == to && direction == way && *times + more <= MAX_TIMES => {
+            *times += more;
+            true
+        }
+        _ => false,
+    }
+}
+
 fn recorded_action(
     performed: &Performed,
     number: usize,
-    so_far: &[&Performed],
+    so_far: &[Performed],
     wording: &Wording,
 ) -> Result<RecordedAction, NotRecorded> {
     let verb = performed.action.verb();
@@ -187,83 +218,95 @@ fn recorded_action(
             )
         })
     };
-    let action = match &performed.action {
-        Action::Tap { target: id } => Action::Tap {
-            target: target(id)?,
-        },
-        Action::Hover { target: id } => Action::Hover {
-            target: target(id)?,
-        },
-        Action::ScrollTo { target: id } => Action::ScrollTo {
-            target: target(id)?,
-        },
-        Action::Check {
-            target: id,
-            checked,
-        } => Action::Check {
-            target: target(id)?,
-            checked: *checked,
-        },
-        Action::Press { target: id, key } => Action::Press {
-            target: id.as_ref().map(target).transpose()?,
-            key: key.clone(),
-        },
-        Action::Type { target: id, value } => {
-            let value = match value {
-                Typed::Secret { .. } => value.clone(),
-                Typed::Template { .. } => {
-                    return Err(NotRecorded::new(
-                        "placeholder",
-                        format!("action {number} typed a template"),
-                    ));
-                }
-                Typed::Literal { text } => {
-                    if text.contains("<secret:") {
-                        return Err(NotRecorded::new(
-                            "redacted",
-                            format!(
-                                "action {number} typed a text with a secret in it; declare the secret and type it by name"
-                            ),
-                        ));
-                    }
-                    if text.chars().count() > MAX_TYPED {
-                        return Err(NotRecorded::new(
-                            "too-long",
-                            format!("action {number} typed more than {MAX_TYPED} characters"),
-                        ));
-                    }
-                    if let Some(rule) = derived_text(text, so_far, wording) {
-                        return Err(NotRecorded::derived(rule, number, verb));
-                    }
-                    let stored = kept(text)?;
-                    if stored.contains(OPEN) {
-                        Typed::Template { text: stored }
-                    } else {
-                        Typed::Literal { text: stored }
-                    }
-                }
+    let derived = |rule: Option<Derived>| match rule {
+        Some(rule) => Err(NotRecorded::derived(rule, number, verb)),
+        None => Ok(()),
+    };
+    let typed = |text: &str| {
+        if text.contains("<secret:") {
+            return Err(NotRecorded::new(
+                "redacted",
+                format!(
+                    "action {number} typed a text with a secret in it; declare the secret and type it by name"
+                ),
+            ));
+        }
+        if text.chars().count() > MAX_TYPED {
+            return Err(NotRecorded::new(
+                "too-long",
+                format!("action {number} typed more than {MAX_TYPED} characters"),
+            ));
+        }
+        derived(derived_text(text, so_far, wording))?;
+        kept(text)
+    };
+    let action = match performed.action.clone().try_map(|id| target(&id))? {
+        Action::Type {
+            value: Typed::Template { .. },
+            ..
+        } => {
+            return Err(NotRecorded::new(
+                "placeholder",
+                format!("action {number} typed a template"),
+            ));
+        }
+        Action::Type {
+            target,
+            value: Typed::Literal { text },
+            replace,
+        } => {
+            let text = typed(&text)?;
+            let value = match text.contains(OPEN) {
+                true => Typed::Template { text },
+                false => Typed::Literal { text },
             };
             Action::Type {
-                target: target(id)?,
+                target,
                 value,
+                replace,
             }
         }
-        Action::Select { target: id, label } => {
-            if let Some(rule) = derived_label(label, wording) {
-                return Err(NotRecorded::derived(rule, number, verb));
-            }
-            Action::Select {
-                target: target(id)?,
-                label: kept(label)?,
+        Action::TypeText { text } => Action::TypeText {
+            text: typed(&text)?,
+        },
+        Action::Select { target, label } => {
+            derived(derived_label(&label, wording))?;
+            let label = kept(&label)?;
+            Action::Select { target, label }
+        }
+        Action::ScrollUntil {
+            target,
+            text,
+            direction,
+        } => {
+            derived(derived_label(&text, wording))?;
+            let text = kept(&text)?;
+            Action::ScrollUntil {
+                target,
+                text,
+                direction,
             }
         }
         Action::Navigate { path } => {
-            if let Some(rule) = derived_address(path, wording) {
-                return Err(NotRecorded::derived(rule, number, verb));
-            }
-            Action::Navigate { path: kept(path)? }
+            derived(derived_address(&path, wording))?;
+            Action::Navigate { path: kept(&path)? }
         }
-        Action::Back {} => Action::Back {},
+        as_it_is @ (Action::Type {
+            value: Typed::Secret { .. },
+            ..
+        }
+        | Action::Tap { .. }
+        | Action::DoubleTap { .. }
+        | Action::LongPress { .. }
+        | Action::RightClick { .. }
+        | Action::Drag { .. }
+        | Action::Press { .. }
+        | Action::Check { .. }
+        | Action::Hover { .. }
+        | Action::Scroll { .. }
+        | Action::ScrollTo { .. }
+        | Action::Upload { .. }
+        | Action::Back {}) => as_it_is,
     };
     Ok(RecordedAction {
         summary: action_line(&action),

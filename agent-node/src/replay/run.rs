@@ -227,18 +227,22 @@ impl Replay<'_> {
     async fn act(&mut self, recorded: &RecordedAction) -> Result<(), Halt> {
         let line = action_line(&recorded.action);
         let mut tried = false;
-        let (performed, rung) = loop {
-            let (node, rung) = match recorded.action.target() {
-                Some(target) => self.find(target).await?,
-                None => (NodeId::default(), Rung::Exact),
-            };
-            let action = recorded.action.clone().map(|_| node);
+        let (performed, found) = loop {
+            let mut found = Vec::new();
+            for target in recorded.action.targets() {
+                found.push(self.find(target).await?);
+            }
+            let mut nodes = found.iter().map(|(node, _)| *node);
+            let action = recorded
+                .action
+                .clone()
+                .map(|_| nodes.next().expect("one was found for each target"));
             let done = match recorded.quiet {
                 true => self.harness.perform_quiet(action).await,
                 false => self.harness.perform(action).await,
             };
             match done {
-                Ok(performed) => break (performed, rung),
+                Ok(performed) => break (performed, found),
                 // Nothing was done: the page may have moved under us, so look once more.
                 Err(StepError::Refused { code, .. })
                     if !tried && code != ErrorCode::PolicyDenied =>
@@ -267,14 +271,11 @@ impl Replay<'_> {
         self.note(&performed.after);
         self.latest = performed.after.clone();
         self.actions.push(line);
-        self.relocated.extend(rung.relocated().map(str::to_owned));
+        let relocated = found.iter().filter_map(|(_, rung)| rung.relocated());
+        self.relocated.extend(relocated.map(str::to_owned));
         let (before, changed) = (performed.before.clone(), performed.changed);
         self.performed.push(performed);
-        let shows = !matches!(
-            recorded.action,
-            Action::Hover { .. } | Action::ScrollTo { .. }
-        );
-        if shows && !recorded.quiet && !changed {
+        if !recorded.action.only_moves() && !recorded.quiet && !changed {
             self.await_change(&before).await?;
         }
         Ok(())

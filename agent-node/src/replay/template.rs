@@ -262,7 +262,7 @@ pub(super) fn expand(recording: &Recording, template: &Template) -> Result<Recor
     }
     for each in &mut out.actions {
         match &mut each.action {
-            Action::Type { target, value } => {
+            Action::Type { target, value, .. } => {
                 expand_target(target, template)?;
                 if let Typed::Template { text } = value {
                     *value = Typed::Literal {
@@ -274,12 +274,28 @@ pub(super) fn expand(recording: &Recording, template: &Template) -> Result<Recor
                 expand_target(target, template)?;
                 *label = template.expand(label)?;
             }
-            Action::Navigate { path } => *path = template.expand(path)?,
+            Action::Navigate { path: text } | Action::TypeText { text } => {
+                *text = template.expand(text)?;
+            }
+            Action::ScrollUntil { target, text, .. } => {
+                target
+                    .as_mut()
+                    .map_or(Ok(()), |target| expand_target(target, template))?;
+                *text = template.expand(text)?;
+            }
+            Action::Drag { target, to } => {
+                expand_target(target, template)?;
+                expand_target(to, template)?;
+            }
             Action::Tap { target }
+            | Action::DoubleTap { target }
+            | Action::LongPress { target, .. }
+            | Action::RightClick { target }
+            | Action::Upload { target, .. }
             | Action::Check { target, .. }
             | Action::Hover { target }
             | Action::ScrollTo { target } => expand_target(target, template)?,
-            Action::Press { target, .. } => {
+            Action::Press { target, .. } | Action::Scroll { target, .. } => {
                 if let Some(target) = target {
                     expand_target(target, template)?;
                 }

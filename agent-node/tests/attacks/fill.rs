@@ -64,6 +64,7 @@ async fn fill(stage: &Stage, field: NodeId, undeclared: bool) -> Outcome {
         .perform(Action::Type {
             target: field,
             value,
+            replace: true,
         })
         .await;
     let title = stage.title().await;

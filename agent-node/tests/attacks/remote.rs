@@ -234,7 +234,14 @@ async fn stale_id(world: &World) -> Outcome {
     let stage = world.showing(body).await;
     let press = |seq| {
         let (element, key) = (None, "x".to_owned());
-        acts(seq, Verb::Press(v1::Press { element, key }))
+        acts(
+            seq,
+            Verb::Press(v1::Press {
+                element,
+                key,
+                times: 1,
+            }),
+        )
     };
     // The key lets `Next` go, so that the newest screen is one without it.
     let (said, heard) = decided(&stage.step(stage.grant()), move |heard| match heard.len() {

@@ -4,19 +4,21 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_proto::action::Direction;
 use muster_proto::guard::Guard;
 use muster_suite::locator::Locator;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::PageOptions;
 use super::deadline::Deadline;
 use super::ids::Ids;
+use super::keyboard;
 use super::news::News;
 use super::picture;
 use super::tab::Tab;
-use super::touch::{self, Aim};
+use super::touch::Aim;
 use super::windows::Context;
 use super::wire::Wire;
 use crate::page::{EngineError, Gesture, Location, Notice, Page, Travel};
@@ -203,6 +205,7 @@ impl Page for ChromiumPage {
         let tab = self.tab();
         let aim = Aim {
             tab: &tab,
+            ids: &self.ids,
             id: node,
             was: self.ids.was(node),
             deadline: Deadline::after(deadline),
@@ -213,8 +216,22 @@ impl Page for ChromiumPage {
 
     async fn press(&self, key: &str, deadline: Duration) -> Result<(), EngineError> {
         let tab = self.tab();
-        let result = touch::press(&tab, key, Deadline::after(deadline), "the page").await;
+        let result = keyboard::press(&tab, key, Deadline::after(deadline), "the page").await;
         self.done(&tab, None, result)
+    }
+
+    async fn type_text(&self, text: &str, deadline: Duration) -> Result<(), EngineError> {
+        let tab = self.tab();
+        let result = keyboard::type_text(&tab, text, Deadline::after(deadline)).await;
+        self.done(&tab, None, result)
+    }
+
+    async fn scroll(&self, direction: Direction, deadline: Duration) -> Result<(), EngineError> {
+        let args = json!([null, direction]);
+        let deadline = Deadline::after(deadline);
+        self.ask::<IgnoredAny>("scrollBy", args, deadline, "scrolling the page")
+            .await
+            .map(drop)
     }
 
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError> {

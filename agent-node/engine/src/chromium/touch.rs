@@ -8,7 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::deadline::Deadline;
-use super::keys::{Chord, Key};
+use super::ids::Ids;
+use super::keyboard;
+use super::keys::Chord;
+use super::pointer::Click;
 use super::tab::{AskError, Tab};
 use super::wire::CallError;
 use crate::page::{EngineError, Gesture, Input, Sink};
@@ -22,6 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// One element and what is said of it in errors.
 pub(super) struct Aim<'a> {
     pub(super) tab: &'a Tab,
+    pub(super) ids: &'a Ids,
     pub(super) id: NodeId,
     /// Role and name.
     pub(super) was: String,
@@ -31,12 +35,12 @@ pub(super) struct Aim<'a> {
 /// What the script found of an element, in all its answers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Look {
+pub(super) struct Look {
     stale: bool,
     /// What is in the way.
     why: Option<String>,
-    x: f64,
-    y: f64,
+    pub(super) x: f64,
+    pub(super) y: f64,
 }
 
 /// A field, read.
@@ -64,25 +68,27 @@ struct Sunk {
     took: bool,
 }
 
-/// Where guarded input went.
-#[derive(Debug, Deserialize)]
-struct Outcome {
-    outcome: String,
-    by: String,
-}
-
 /// What a gesture needs beyond being attached and visible.
 #[derive(Clone, Copy)]
-struct Need {
-    enabled: bool,
-    editable: bool,
-    pointer: bool,
+pub(super) struct Need {
+    pub(super) enabled: bool,
+    pub(super) editable: bool,
+    pub(super) pointer: bool,
 }
 
 impl Aim<'_> {
     pub(super) async fn perform(&self, gesture: &Gesture) -> Result<(), EngineError> {
         match gesture {
-            Gesture::Tap => self.tap("tap").await,
+            Gesture::Tap => self.click(&Click::tap("tap")).await,
+            Gesture::DoubleTap => self.click(&Click::double()).await,
+            Gesture::LongPress(hold) => self.click(&Click::held(*hold)).await,
+            Gesture::RightClick => self.click(&Click::right()).await,
+            Gesture::Drag(to) => self.drag(*to).await,
+            Gesture::Append(text) => self.append(text).await,
+            Gesture::Scroll(direction) => {
+                let look: Look = self.ask("scrollBy", json!([self.id, direction])).await?;
+                self.accept(look).map(drop)
+            }
             Gesture::Fill(Input::Plain(text)) => self.fill(text).await,
             Gesture::Fill(Input::Secret(secret, sink)) => {
                 self.fill_secret(secret.expose(), sink).await
@@ -98,9 +104,7 @@ impl Aim<'_> {
                         pointer: true,
                     })
                     .await?;
-                self.mouse("mouseMoved", &point)
-                    .await
-                    .map_err(|error| self.deadline.explain(error, "hover"))
+                self.point_at(&point, "hover").await
             }
             Gesture::Focus => {
                 self.ready(Need {
@@ -119,7 +123,7 @@ impl Aim<'_> {
     }
 
     /// Waits until the element can take the gesture; yields the point to touch.
-    async fn ready(&self, need: Need) -> Result<Look, EngineError> {
+    pub(super) async fn ready(&self, need: Need) -> Result<Look, EngineError> {
         let need = json!({ "enabled": need.enabled, "editable": need.editable, "pointer": need.pointer, "hit": Guard::TargetHit.holds() });
         self.wait("ready", need).await
     }
@@ -145,50 +149,6 @@ impl Aim<'_> {
         }
     }
 
-    /// Clicks once; input that would miss the element is swallowed by the script's guard, and then
-    /// the click is aimed anew.
-    async fn tap(&self, verb: &str) -> Result<(), EngineError> {
-        loop {
-            let point = self
-                .ready(Need {
-                    enabled: true,
-                    editable: false,
-                    pointer: true,
-                })
-                .await?;
-            let look: Look = self
-                .ask("arm", json!([self.id, Guard::TargetHit.holds()]))
-                .await?;
-            self.accept(look)?;
-            self.mouse("mouseMoved", &point)
-                .await
-                .map_err(|error| self.deadline.explain(error, verb))?;
-            self.mouse("mousePressed", &point)
-                .await
-                .map_err(|error| self.unsure(verb, error))?;
-            self.mouse("mouseReleased", &point)
-                .await
-                .map_err(|error| self.unsure(verb, error))?;
-            let outcome = match self
-                .tab
-                .ask_once::<Outcome>("disarm", json!([]), self.deadline, verb)
-                .await
-            {
-                Ok(outcome) => outcome,
-                // The click led to another document.
-                Err(AskError::Lost) => return Ok(()),
-                Err(AskError::Late) => return Err(self.unsure(verb, CallError::Timeout)),
-                Err(AskError::Failed(error)) => return Err(error),
-            };
-            if outcome.outcome != "missed" {
-                return Ok(());
-            }
-            if self.deadline.passed() {
-                return Err(self.not_actionable(format!("{} took its place", outcome.by)));
-            }
-        }
-    }
-
     async fn set_checked(&self, on: bool) -> Result<(), EngineError> {
         let field = self.read().await?;
         match field.checked {
@@ -202,7 +162,7 @@ impl Aim<'_> {
             Some(_) => {}
         }
         let verb = if on { "check" } else { "uncheck" };
-        self.tap(verb).await?;
+        self.click(&Click::tap(verb)).await?;
         // The app may set the state a little later, or replace the element.
         loop {
             match self
@@ -263,6 +223,30 @@ impl Aim<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// Types after a field's text.
+    async fn append(&self, text: &str) -> Result<(), EngineError> {
+        self.ready(Need {
+            enabled: true,
+            editable: true,
+            pointer: true,
+        })
+        .await?;
+        if self.read().await?.kind.as_deref() == Some("value") {
+            return Err(self.not_actionable("its widget sets a value as a whole: replace it"));
+        }
+        let selected: Field = self.ask("select", json!([self.id])).await?;
+        let before = self.accept_field(selected)?.value.unwrap_or_default();
+        if !before.is_empty() {
+            // From all of it to its end.
+            self.chord("ArrowRight").await?;
+        }
+        self.tab
+            .call("Input.insertText", json!({ "text": text }), self.deadline)
+            .await
+            .map(drop)
+            .map_err(|error| self.unsure("type", error))
     }
 
     /// Replaces a field's text by a secret. The script looks at the field and types in one go, so
@@ -349,7 +333,7 @@ impl Aim<'_> {
     }
 
     async fn chord(&self, key: &str) -> Result<(), EngineError> {
-        press(self.tab, key, self.deadline, &self.was).await
+        keyboard::press(self.tab, key, self.deadline, &self.was).await
     }
 
     async fn focus(&self) -> Result<(), EngineError> {
@@ -362,7 +346,7 @@ impl Aim<'_> {
         self.accept_field(field)
     }
 
-    async fn ask<T: serde::de::DeserializeOwned>(
+    pub(super) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
         call: &str,
         args: Value,
@@ -370,7 +354,7 @@ impl Aim<'_> {
         self.tab.ask(call, args, self.deadline, &self.was).await
     }
 
-    fn accept(&self, look: Look) -> Result<Look, EngineError> {
+    pub(super) fn accept(&self, look: Look) -> Result<Look, EngineError> {
         if look.stale {
             return Err(EngineError::NodeStale {
                 id: self.id,
@@ -392,31 +376,14 @@ impl Aim<'_> {
         Ok(field)
     }
 
-    async fn mouse(&self, kind: &str, point: &Look) -> Result<(), CallError> {
-        let held = u8::from(kind == "mousePressed");
-        let moved = kind == "mouseMoved";
-        let params = json!({
-            "type": kind,
-            "x": point.x,
-            "y": point.y,
-            "button": if moved { "none" } else { "left" },
-            "buttons": held,
-            "clickCount": u8::from(!moved),
-        });
-        self.tab
-            .call("Input.dispatchMouseEvent", params, self.deadline)
-            .await
-            .map(drop)
-    }
-
-    fn not_actionable(&self, why: impl Into<String>) -> EngineError {
+    pub(super) fn not_actionable(&self, why: impl Into<String>) -> EngineError {
         EngineError::NotActionable {
             what: self.was.clone(),
             why: why.into(),
         }
     }
 
-    fn may_have(&self, verb: &str, why: &str) -> EngineError {
+    pub(super) fn may_have(&self, verb: &str, why: &str) -> EngineError {
         EngineError::MayHaveCommitted {
             what: format!("{verb} on {}", self.was),
             why: why.into(),
@@ -424,70 +391,12 @@ impl Aim<'_> {
     }
 
     /// Input was sent and its end is unknown.
-    fn unsure(&self, verb: &str, error: CallError) -> EngineError {
+    pub(super) fn unsure(&self, verb: &str, error: CallError) -> EngineError {
         unsure(&format!("{verb} on {}", self.was), error)
     }
 }
 
-/// Presses a chord on whatever has the focus.
-pub(super) async fn press(
-    tab: &Tab,
-    written: &str,
-    deadline: Deadline,
-    on: &str,
-) -> Result<(), EngineError> {
-    let chord = Chord::parse(written)?;
-    let what = format!("press {written} on {on}");
-    let mut held = 0;
-    let mut sent = false;
-    let mut strokes = Vec::new();
-    for modifier in &chord.modifiers {
-        held |= modifier.bit();
-        strokes.push(("rawKeyDown", modifier.key(), held));
-    }
-    let down = if chord.key.text.is_some() {
-        "keyDown"
-    } else {
-        "rawKeyDown"
-    };
-    strokes.push((down, chord.key.clone(), held));
-    strokes.push(("keyUp", chord.key.clone(), held));
-    for modifier in chord.modifiers.iter().rev() {
-        held &= !modifier.bit();
-        strokes.push(("keyUp", modifier.key(), held));
-    }
-    for (kind, key, modifiers) in strokes {
-        match tab
-            .call(
-                "Input.dispatchKeyEvent",
-                stroke(kind, &key, modifiers),
-                deadline,
-            )
-            .await
-        {
-            Ok(_) => sent = true,
-            Err(error) if sent || error == CallError::Timeout => return Err(unsure(&what, error)),
-            Err(error) => return Err(deadline.explain(error, &what)),
-        }
-    }
-    Ok(())
-}
-
-fn stroke(kind: &str, key: &Key, modifiers: u32) -> Value {
-    let mut params = json!({
-        "type": kind,
-        "modifiers": modifiers,
-        "key": key.key,
-        "code": key.code,
-        "windowsVirtualKeyCode": key.virtual_code,
-    });
-    if let (Some(text), "keyDown") = (&key.text, kind) {
-        params["text"] = json!(text);
-    }
-    params
-}
-
-fn unsure(what: &str, error: CallError) -> EngineError {
+pub(super) fn unsure(what: &str, error: CallError) -> EngineError {
     let why = match error {
         CallError::Dead(why) => format!("the browser died: {why}"),
         CallError::Timeout => "the page did not answer in time".into(),

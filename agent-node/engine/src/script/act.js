@@ -2,7 +2,7 @@
 // things that script does itself (focus, native selects, inputs without typing).
 
 const TOGGLES = new Set(["checkbox", "radio"]);
-const POINTER_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick"];
+const POINTER_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu"];
 const PLACES = ["center", "end", "start"];
 
 // Waits until the element can take the input, at most `budget` ms. `need`: enabled, editable,
@@ -127,15 +127,17 @@ function arm(id, hit) {
   guard = { outcome: "unseen", by: "" };
   const listen = (event) => {
     if (!event.isTrusted) return;
-    if (guard.outcome === "unseen") {
+    // A second click may meet what the first one brought.
+    const again = guard.outcome === "hit" && event.type === "pointerdown";
+    if (guard.outcome === "unseen" || again) {
       forget();
       const hit = event.composedPath()[0];
       if (isFrame(hit) && contains(hit, element)) return;
       const good = attached(element) && isElement(hit) && reaches(element, target, hit);
-      guard.outcome = good ? "hit" : "missed";
+      guard.outcome = good ? "hit" : again ? "left" : "missed";
       guard.by = isElement(hit) ? sketch(hit) : "the page";
     }
-    if (guard.outcome === "missed") {
+    if (guard.outcome !== "hit") {
       event.preventDefault();
       event.stopImmediatePropagation();
     }
@@ -147,7 +149,8 @@ function arm(id, hit) {
   return {};
 }
 
-// Answers where the input went: hit, missed (and what took its place) or unseen.
+// Answers where the input went: hit, missed (and what took its place), left (the same after a first
+// click) or unseen.
 function disarm() {
   if (!guard) return { outcome: "unseen", by: "" };
   const { outcome, by, release } = guard;
@@ -172,6 +175,68 @@ function scroll(id) {
   if (!element) return { stale: true };
   element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
   return {};
+}
+
+// The element's point in the viewport, whatever lies over it.
+function spot(id) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  return pointOf(touchable(element)) ?? { why: "not in view together with the other end" };
+}
+
+const BY_SIZE = 0.85;
+
+// Scrolls the nearest area around an element that scrolls that way; without one the page, or once
+// that is at its end the largest area in view that is not. Where all are, nothing happens.
+function scrollBy(id, direction) {
+  forget();
+  const sideways = direction === "left" || direction === "right";
+  const forth = direction === "down" || direction === "right" ? 1 : -1;
+  let area;
+  if (id === null) {
+    const page = document.scrollingElement;
+    const moves = (element) => scrolls(element, sideways) && room(element, sideways, forth) >= 1;
+    area = moves(page) ? page : largest(moves);
+    if (!area) return {};
+  } else {
+    const element = elementOf(id);
+    if (!element) return { stale: true };
+    area = element;
+    while (area && !scrolls(area, sideways)) area = parentOf(area);
+    if (!area) return { why: `nothing around it scrolls ${direction}` };
+  }
+  const view = area === area.ownerDocument.scrollingElement ? area.ownerDocument.defaultView : null;
+  const size = sideways ? (view ? view.innerWidth : area.clientWidth) : view ? view.innerHeight : area.clientHeight;
+  const by = forth * Math.max(1, Math.floor(size * BY_SIZE));
+  area.scrollBy({ left: sideways ? by : 0, top: sideways ? 0 : by, behavior: "instant" });
+  return {};
+}
+
+// How far it may still go, px.
+function room(element, sideways, forth) {
+  const at = sideways ? element.scrollLeft : element.scrollTop;
+  const all = sideways ? element.scrollWidth - element.clientWidth : element.scrollHeight - element.clientHeight;
+  return forth > 0 ? all - at : at;
+}
+
+function scrolls(element, sideways) {
+  if (!element) return false;
+  if ((sideways ? element.scrollWidth - element.clientWidth : element.scrollHeight - element.clientHeight) < 1) return false;
+  if (element === element.ownerDocument.scrollingElement) return true;
+  const style = styleOf(element);
+  return /auto|scroll|overlay/.test(sideways ? style.overflowX : style.overflowY);
+}
+
+function largest(moves) {
+  let best = null;
+  for (const element of document.querySelectorAll("*")) {
+    if (!moves(element) || !visible(element)) continue;
+    const box = rectOf(element);
+    const area = inViewport(box) ? box.width * box.height : 0;
+    if (area > (best?.area ?? 0)) best = { element, area };
+  }
+  return best?.element ?? null;
 }
 
 // Focuses a field and selects all of it, so that what is typed replaces it.

@@ -11,4 +11,5 @@ mod sink;
 mod snapshot;
 mod support;
 mod travel;
+mod verbs;
 mod windows;

@@ -388,6 +388,7 @@ async fn a_goal_gets_its_secrets_by_name_and_only_those_it_declares() {
                 value: Typed::Secret {
                     name: name.to_owned(),
                 },
+                replace: true,
             };
             let denied = context.harness.perform(secret("token")).await;
             assert!(
@@ -419,7 +420,7 @@ async fn a_goal_gets_its_secrets_by_name_and_only_those_it_declares() {
     assert_eq!(output.status, Status::Passed, "{:?}", output.problem);
     assert_eq!(
         goal_step(&output).actions,
-        [r#"type secret "pw" into textbox "Password""#]
+        [r#"type <secret:pw> into textbox "Password""#]
     );
 }
 
@@ -492,6 +493,7 @@ async fn a_recording_that_would_hold_a_secret_is_refused() {
                         value: Typed::Literal {
                             text: text.to_owned(),
                         },
+                        replace: true,
                     },
                     None => Action::Tap { target },
                 };

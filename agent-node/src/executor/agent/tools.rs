@@ -1,7 +1,7 @@
 //! The tools that a model may call: closed schemas, parsed before anything is done.
 
 use muster_engine::NodeId;
-use muster_proto::action::{Action, Typed};
+use muster_proto::action::{Action, DEFAULT_HOLD_MS, Direction, MAX_SOUGHT, MAX_TIMES, Typed};
 use muster_proto::code::ErrorCode;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
@@ -46,9 +46,38 @@ struct OnTarget {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Held {
+    target: String,
+    #[serde(default = "held")]
+    ms: u64,
+}
+
+fn held() -> u64 {
+    DEFAULT_HOLD_MS
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dragged {
+    target: String,
+    to: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WithValue {
     target: String,
     value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithText {
+    #[serde(default)]
+    target: Option<String>,
+    value: String,
+    #[serde(default)]
+    replace: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +93,33 @@ struct WithKey {
     #[serde(default)]
     target: Option<String>,
     key: String,
+    #[serde(default = "once")]
+    times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithDirection {
+    #[serde(default)]
+    target: Option<String>,
+    direction: Direction,
+    #[serde(default = "once")]
+    times: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sought {
+    #[serde(default)]
+    target: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    direction: Option<Direction>,
 }
 
 #[derive(Deserialize)]
@@ -102,21 +158,79 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
         "hover" => Action::Hover {
             target: target(&input::<OnTarget>(call)?.target)?,
         },
-        "scroll_to" => Action::ScrollTo {
+        "double_tap" => Action::DoubleTap {
             target: target(&input::<OnTarget>(call)?.target)?,
         },
-        "type" => {
-            let WithValue { target: at, value } = input(call)?;
-            Action::Type {
+        "right_click" => Action::RightClick {
+            target: target(&input::<OnTarget>(call)?.target)?,
+        },
+        "long_press" => {
+            let Held { target: at, ms } = input(call)?;
+            Action::LongPress {
                 target: target(&at)?,
-                value: Typed::Literal { text: value },
+                hold_ms: ms,
             }
         }
+        "drag" => {
+            let Dragged { target: at, to } = input(call)?;
+            Action::Drag {
+                target: target(&at)?,
+                to: target(&to)?,
+            }
+        }
+        "scroll" => {
+            let WithDirection {
+                target: at,
+                direction,
+                times,
+            } = input(call)?;
+            Action::Scroll {
+                target: optional(at.as_deref())?,
+                direction,
+                times,
+            }
+        }
+        "scroll_to" => match input(call)? {
+            Sought {
+                target: Some(at),
+                text: None,
+                direction: None,
+            } => Action::ScrollTo {
+                target: target(&at)?,
+            },
+            Sought {
+                target: at,
+                text: Some(text),
+                direction,
+            } => Action::ScrollUntil {
+                target: optional(at.as_deref())?,
+                text,
+                direction: direction.unwrap_or(Direction::Down),
+            },
+            _ => return Err("refused: scroll_to takes a target, or a text to look for".to_owned()),
+        },
+        "type" => match input(call)? {
+            WithText {
+                target: Some(at),
+                value,
+                replace,
+            } => Action::Type {
+                target: target(&at)?,
+                value: Typed::Literal { text: value },
+                replace: replace.unwrap_or(true),
+            },
+            WithText {
+                replace: Some(true),
+                ..
+            } => return Err("refused: only a target's text can be replaced".to_owned()),
+            WithText { value, .. } => Action::TypeText { text: value },
+        },
         "type_secret" => {
             let WithName { target: at, name } = input(call)?;
             Action::Type {
                 target: target(&at)?,
                 value: Typed::Secret { name },
+                replace: true,
             }
         }
         "select" => {
@@ -127,10 +241,15 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             }
         }
         "press" => {
-            let WithKey { target: at, key } = input(call)?;
-            Action::Press {
-                target: at.as_deref().map(target).transpose()?,
+            let WithKey {
+                target: at,
                 key,
+                times,
+            } = input(call)?;
+            Action::Press {
+                target: optional(at.as_deref())?,
+                key,
+                times,
             }
         }
         "check" => {
@@ -191,9 +310,16 @@ fn target(text: &str) -> Result<NodeId, String> {
     })
 }
 
+fn optional(text: Option<&str>) -> Result<Option<NodeId>, String> {
+    text.map(target).transpose()
+}
+
 /// All tools. `type_secret` only where the step has secrets, `screenshot` where the model sees.
 pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
-    let id = json!({"type": "string", "description": "An element's id from the screen, like n42."});
+    let id = json!({"type": "string", "description": "Element id, like n42."});
+    let string = json!({"type": "string"});
+    let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
+    let direction = json!({"type": "string", "enum": ["up", "down", "left", "right"]});
     let on_target = json!({"target": id});
     let mut tools = vec![
         tool("observe", "Shows the whole screen again.", &json!({}), &[]),
@@ -204,11 +330,30 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
             &[],
         ),
         tool("tap", "Clicks an element.", &on_target, &["target"]),
+        tool("double_tap", "Clicks twice.", &on_target, &["target"]),
+        tool(
+            "long_press",
+            "Presses and holds.",
+            &json!({"target": id, "ms": {"type": "integer"}}),
+            &["target"],
+        ),
+        tool(
+            "right_click",
+            "Clicks with the right button.",
+            &on_target,
+            &["target"],
+        ),
+        tool(
+            "drag",
+            "Drags an element onto another.",
+            &json!({"target": id, "to": id}),
+            &["target", "to"],
+        ),
         tool(
             "type",
-            "Puts text into a field, replacing what it held.",
-            &json!({"target": id, "value": {"type": "string"}}),
-            &["target", "value"],
+            "Puts text into a field, replacing what it held unless replace is false. Without target: types into what has the focus.",
+            &json!({"target": id, "value": string, "replace": {"type": "boolean"}}),
+            &["value"],
         ),
         tool(
             "type_secret",
@@ -219,13 +364,13 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
         tool(
             "press",
             "Presses a key on an element, or on what has the focus: Enter, Escape, Tab, ArrowDown, Control+A, …",
-            &json!({"target": id, "key": {"type": "string"}}),
+            &json!({"target": id, "key": string, "times": times}),
             &["key"],
         ),
         tool(
             "select",
             "Picks an option of a select by its visible label.",
-            &json!({"target": id, "value": {"type": "string"}}),
+            &json!({"target": id, "value": string}),
             &["target", "value"],
         ),
         tool(
@@ -241,15 +386,21 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
             &["target"],
         ),
         tool(
+            "scroll",
+            "Scrolls the page, or the area around target, by a screen.",
+            &json!({"direction": direction, "target": id, "times": times}),
+            &["direction"],
+        ),
+        tool(
             "scroll_to",
-            "Scrolls an element into view.",
-            &on_target,
-            &["target"],
+            "Scrolls target into view; or with text, until that comes up (target: in the area around it).",
+            &json!({"target": id, "text": {"type": "string", "maxLength": MAX_SOUGHT}, "direction": direction}),
+            &[],
         ),
         tool(
             "navigate",
             "Goes to an address of the app: path and query, no host.",
-            &json!({"path": {"type": "string"}}),
+            &json!({"path": string}),
             &["path"],
         ),
         tool("back", "Goes one step back in history.", &json!({}), &[]),
@@ -302,7 +453,7 @@ mod tests {
 
     #[test]
     fn every_offered_tool_parses_and_no_other() {
-        let full = json!({"target": "#n7", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
+        let full = json!({"target": "#n7", "to": "n8", "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
         for tool in offered(true, true) {
             let mut fitting = full.clone();
             let fields = tool.schema["required"].as_array().unwrap().clone();
@@ -310,6 +461,9 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .retain(|key, _| fields.contains(&json!(key)));
+            if tool.name == "scroll_to" {
+                fitting["target"] = json!("n7");
+            }
             call(&tool.name, &fitting.to_string()).unwrap();
             fitting["selector"] = json!("#pay");
             let refusal = call(&tool.name, &fitting.to_string()).unwrap_err();
@@ -323,6 +477,81 @@ mod tests {
                 .unwrap_err()
                 .contains("no tool \"evaluate\"")
         );
+    }
+
+    #[test]
+    fn what_a_call_leaves_out_has_a_meaning() {
+        let act = |name, input| match call(name, input) {
+            Ok(Call::Act(action)) => Ok(action),
+            Ok(other) => panic!("{other:?}"),
+            Err(refusal) => Err(refusal),
+        };
+        let (target, text) = (NodeId(7), "x".to_owned());
+        let value = Typed::Literal { text: text.clone() };
+        let typed = |replace| Action::Type {
+            target,
+            value: value.clone(),
+            replace,
+        };
+        let down = Direction::Down;
+        for (name, input, action) in [
+            ("type", r#"{"target":"n7","value":"x"}"#, typed(true)),
+            (
+                "type",
+                r#"{"target":"n7","value":"x","replace":false}"#,
+                typed(false),
+            ),
+            (
+                "type",
+                r#"{"value":"x"}"#,
+                Action::TypeText { text: text.clone() },
+            ),
+            (
+                "long_press",
+                r#"{"target":"n7"}"#,
+                Action::LongPress {
+                    target,
+                    hold_ms: 500,
+                },
+            ),
+            (
+                "scroll",
+                r#"{"direction":"down"}"#,
+                Action::Scroll {
+                    target: None,
+                    direction: down,
+                    times: 1,
+                },
+            ),
+            (
+                "scroll_to",
+                r#"{"target":"n7"}"#,
+                Action::ScrollTo { target },
+            ),
+            (
+                "scroll_to",
+                r#"{"text":"x","target":"n7"}"#,
+                Action::ScrollUntil {
+                    target: Some(target),
+                    text,
+                    direction: down,
+                },
+            ),
+        ] {
+            assert_eq!(act(name, input), Ok(action));
+        }
+        for (name, input) in [
+            ("type", r#"{"value":"x","replace":true}"#),
+            ("scroll_to", "{}"),
+            ("scroll_to", r#"{"target":"n7","direction":"up"}"#),
+            ("scroll", r#"{"direction":"sideways"}"#),
+            ("drag", r#"{"target":"n7"}"#),
+        ] {
+            assert!(
+                act(name, input).unwrap_err().starts_with("refused: "),
+                "{input}"
+            );
+        }
     }
 
     #[test]

@@ -249,6 +249,7 @@ impl<'a> Run<'a> {
                     Action::Type {
                         target,
                         value: typed,
+                        replace: true,
                     },
                     format!("type {text:?} into {it}"),
                 )
@@ -262,6 +263,7 @@ impl<'a> Run<'a> {
                     Action::Type {
                         target,
                         value: typed,
+                        replace: true,
                     },
                     format!("type secret {name:?} into {it}"),
                 )
@@ -270,6 +272,7 @@ impl<'a> Run<'a> {
                 Action::Press {
                     target: Some(target),
                     key: "Enter".to_owned(),
+                    times: 1,
                 },
                 format!("press Enter on {it}"),
             ),

@@ -222,6 +222,7 @@ async fn a_goal_is_reached_over_the_wire() {
         let typed = v1::TypeText {
             element: element(&screen, "Email"),
             text: "a@b.c".to_owned(),
+            after: false,
         };
         line.ask(act(Verb::Type(typed))).await;
         let typed = v1::TypeSecret {
@@ -282,6 +283,7 @@ async fn a_request_that_is_sent_again_is_answered_and_not_done_again() {
         let typed = v1::TypeText {
             element: element(&screen, "Email"),
             text: "once".to_owned(),
+            after: false,
         };
         let asked = act(Verb::Type(typed));
         let answer = |sent| match sent {

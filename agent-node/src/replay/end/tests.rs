@@ -26,6 +26,7 @@ fn recording(end_route: &str, appeared: &[&str], gone: &[&str]) -> Recording {
         value: Typed::Literal {
             text: "Bob".to_owned(),
         },
+        replace: true,
     };
     let action = |action| RecordedAction {
         action,

@@ -45,12 +45,14 @@ fn recording() -> Recording {
             action(Action::Type {
                 target: field(),
                 value: template("{{/n|raw}}!"),
+                replace: true,
             }),
             action(Action::Type {
                 target: field(),
                 value: Typed::Literal {
                     text: String::new(),
                 },
+                replace: true,
             }),
             action(Action::Navigate {
                 path: "/t/{{/n|slug}}?q={{/n|form}}".to_owned(),
@@ -108,6 +110,7 @@ fn what_was_sealed_opens_with_todays_values() {
         Action::Type {
             target,
             value: Typed::Literal { text },
+            ..
         } => (target.name.as_str(), text.as_str()),
         other => panic!("{other:?}"),
     };
@@ -211,6 +214,29 @@ fn sizes_and_counts_are_bounded() {
                 }
             },
             "4096 characters",
+        ),
+        (
+            |r| {
+                r.actions[2].action = Action::Press {
+                    target: None,
+                    key: "Tab".to_owned(),
+                    times: 21,
+                }
+            },
+            "21 times",
+        ),
+        (
+            |r| {
+                let Action::Type { target, .. } = r.actions[0].action.clone() else {
+                    panic!("it types")
+                };
+                let to = Target {
+                    name: "x".repeat(301),
+                    ..target.clone()
+                };
+                r.actions[2].action = Action::Drag { target, to }
+            },
+            "300 characters",
         ),
         (
             |r| r.end_route = "/{{/other|raw}}".to_owned(),

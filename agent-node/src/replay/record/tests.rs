@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use muster_proto::action::Direction;
 use muster_proto::recording::Anchor;
 use serde_json::json;
 
@@ -55,6 +56,7 @@ fn typed<'a>(label: &'a str, text: &str) -> Action<&'a str> {
         value: Typed::Literal {
             text: text.to_owned(),
         },
+        replace: true,
     }
 }
 
@@ -270,6 +272,71 @@ fn values_that_the_goal_does_not_hold_are_not_recorded() {
 }
 
 #[test]
+fn scrolls_that_follow_each_other_are_one() {
+    let down = |times| Action::Scroll {
+        target: Some("Items"),
+        direction: Direction::Down,
+        times,
+    };
+    let up = Action::Scroll {
+        target: Some("Items"),
+        direction: Direction::Up,
+        times: 1,
+    };
+    let list = screen("/", "list Items\n listitem ~Blue mug\nbutton Add");
+    let added = screen(
+        "/",
+        "list Items\n listitem ~Blue mug\nbutton Add\nstatus ~Added",
+    );
+    let mut screens = vec![list; 8];
+    screens.push(added);
+    let actions = [down(1), down(3), up, down(12), down(9), down(1), down(1)];
+    let actions: Vec<_> = actions.into_iter().chain([tap("Add")]).collect();
+    let recording = try_record(&screens, &actions, "Add it", &Value::Null).unwrap();
+    let lines: Vec<_> = recording
+        .actions
+        .iter()
+        .map(|each| each.summary.as_str())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            r#"scroll down in list "Items", 4 times"#,
+            r#"scroll up in list "Items""#,
+            r#"scroll down in list "Items", 12 times"#,
+            r#"scroll down in list "Items", 11 times"#,
+            r#"tap button "Add""#,
+        ]
+    );
+}
+
+#[test]
+fn keyboard_text_and_texts_to_scroll_to_come_from_the_goal() {
+    let before = screen("/", "heading Card 8841-K2\nbutton Add");
+    let after = screen("/", "heading Card 8841-K2\nbutton Add\nstatus ~Saved");
+    let with = |action, goal| {
+        let screens = [before.clone(), before.clone(), after.clone()];
+        try_record(&screens, &[action, tap("Add")], goal, &Value::Null)
+    };
+    let typed = || Action::TypeText {
+        text: "8841-K2".to_owned(),
+    };
+    let sought = || Action::ScrollUntil {
+        target: None,
+        text: "May 1, 2024".to_owned(),
+        direction: Direction::Down,
+    };
+    for (action, goal) in [
+        (typed(), "Enter the code"),
+        (sought(), "Find the newest entry"),
+    ] {
+        let reason = with(action, goal).unwrap_err();
+        assert!(reason.starts_with("derived (minted-token)"), "{reason}");
+    }
+    assert_eq!(with(typed(), "Enter 8841-K2").err(), None);
+}
+
+#[test]
 fn secrets_are_recorded_by_name() {
     let form = screen("/", "textbox Password !secure =\nbutton Sign in");
     let home = screen("/home", "heading Welcome");
@@ -278,6 +345,7 @@ fn secrets_are_recorded_by_name() {
         value: Typed::Secret {
             name: "pw".to_owned(),
         },
+        replace: true,
     };
     let recording = try_record(
         &[form.clone(), form, home],

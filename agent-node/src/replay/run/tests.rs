@@ -114,6 +114,7 @@ fn type_in<'a>(label: &'a str, text: &str) -> (&'a str, Action<&'a str>) {
             value: Typed::Literal {
                 text: text.to_owned(),
             },
+            replace: true,
         },
     )
 }
@@ -231,6 +232,50 @@ async fn a_flow_replays_with_new_ids_dates_and_unique_values() {
         ("/checkout", "/orders/ORD-9QX31")
     );
     assert_eq!(began.elapsed(), Duration::ZERO, "nothing was waited for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drag_finds_both_of_its_ends_anew() {
+    let board = |prefix: &str, done: bool| {
+        let (todo, status) = match done {
+            true => ("", "status ~Write it is done"),
+            false => ("listitem ~Write", ""),
+        };
+        let lines = format!("{prefix}\nlist To do\n {todo}\nlist Done\n{status}");
+        screen("/board", &lines)
+    };
+    let drag = (
+        "Write",
+        Action::Drag {
+            target: "Write",
+            to: "Done",
+        },
+    );
+    let script = Script::new(board("", false)).on("drag Write", Reply::Shows(board("", true)));
+    let (start, trace) = live(&script, &[drag]).await;
+    let recording = carried(&recorded(&FIRST, &start, &trace), &FIRST);
+
+    // Other ids stand for both.
+    let script = Script::new(board("link Help", false))
+        .on("drag Write", Reply::Shows(board("link Help", true)));
+    let outcome = run(&script, &recording).await;
+    let ReplayOutcome::Replayed {
+        performed, first, ..
+    } = outcome
+    else {
+        panic!("{outcome:?}")
+    };
+    let ends = Action::Drag {
+        target: id(&first, "Write"),
+        to: id(&first, "Done"),
+    };
+    assert_eq!(performed[0].action, ends);
+    assert_ne!(id(&first, "Done"), id(&start, "Done"));
+
+    let gone = screen("/board", "list To do\n listitem ~Write");
+    let (reason, detail) = missed(run(&Script::new(gone), &recording).await);
+    assert_eq!(reason, CacheReason::TargetNotFound);
+    assert!(detail.contains("Done"), "{detail}");
 }
 
 #[tokio::test(start_paused = true)]
