@@ -4,6 +4,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::step::EventKind;
 use muster_proto::verdict::{Answer, Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelReply, ReplyEnd, TokenUsage, ToolCall};
+use muster_suite::op::Vision;
 use serde_json::{Value, json};
 
 use super::AgentExecutor;
@@ -60,6 +61,7 @@ fn context<'a>(harness: &'a FakeHarness, params: &'a Value) -> StepContext<'a> {
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     }
 }
 
@@ -435,4 +437,48 @@ async fn a_forged_code_of_the_runner_is_no_reason() {
     let drawn = harness(vec![forged()]);
     let verdict = run(&drawn, &Value::Null).await.unwrap();
     assert_eq!(verdict.code, Some(ErrorCode::ActionFailed));
+}
+
+/// What a judgment is shown with `vision`: its text and how many pictures.
+async fn shown(harness: &FakeHarness, vision: Vision) -> Result<(String, usize), StepError> {
+    let context = StepContext {
+        vision,
+        ..context(harness, &Value::Null)
+    };
+    EXECUTOR.judge(&context).await?;
+    let request = harness.requests()[0].clone();
+    let [Message::User { text, images }] = request.messages.as_slice() else {
+        panic!("{:?}", request.messages)
+    };
+    Ok((text.clone(), images.len()))
+}
+
+#[tokio::test]
+async fn a_judgment_goes_by_text_by_pictures_or_by_both() {
+    let drawn = |closed| {
+        let holds = json!({"answer": "holds", "explanation": "it stands there"});
+        harness(vec![says(&[("judge", holds)])]).seeing(closed)
+    };
+    let text = "heading \"Log in\"";
+    for (vision, written, pictures) in [
+        (Vision::Off, true, 0),
+        (Vision::Also, true, 1),
+        (Vision::Only, false, 1),
+    ] {
+        let (told, images) = shown(&drawn(false), vision).await.unwrap();
+        assert_eq!((told.contains(text), images), (written, pictures), "{told}");
+    }
+
+    let closed = drawn(true);
+    let (told, images) = shown(&closed, Vision::Also).await.unwrap();
+    assert!(told.contains(text) && images == 0, "{told}");
+    let degraded = (EventKind::Noted, "visionDegraded".to_owned());
+    assert_eq!(closed.events(), [degraded]);
+
+    let refused = shown(&drawn(true), Vision::Only).await.unwrap_err();
+    let StepError::Refused { code, message } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(code, ErrorCode::PolicyDenied);
+    assert!(message.ends_with("no pixels"), "{message}");
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use muster_proto::code::ErrorCode;
 use muster_proto::verdict::{Answer as Tristate, Verdict, VerdictStatus};
+use muster_suite::op::Vision;
 use serde_json::Value;
 
 use super::keyless::Keyless;
@@ -88,6 +89,7 @@ async fn follow(case: &Case, chooser: Arc<dyn Chooser>) -> Vec<String> {
         ledger: "",
         replayed: &case.replayed,
         handed_off: None,
+        vision: Vision::Off,
     };
     let executor = DecisionExecutor::new(chooser, Gates::default());
     let verdict = executor.run_step(&context).await;
@@ -211,6 +213,7 @@ async fn at_the_door(
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     let verdict = DecisionExecutor::new(chooser, gates)
         .run_step(&context)
@@ -323,6 +326,7 @@ async fn nothing_is_judged_without_a_model() {
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     let executor = DecisionExecutor::new(Arc::new(Keyless), Gates::default());
     let judgment = executor.judge(&context).await.unwrap();
