@@ -174,6 +174,7 @@ impl Goal {
 
     fn context<'a>(&self, harness: &'a FakeHarness) -> StepContext<'a> {
         StepContext {
+            vision: Vision::Off,
             harness,
             instruction: self.goal,
             params: &Value::Null,
