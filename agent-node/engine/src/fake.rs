@@ -311,6 +311,10 @@ impl State {
             }
             Gesture::Append(_) if !node.editable => return refuse(node, "not editable"),
             Gesture::Append(text) => node.value.get_or_insert_default().push_str(text),
+            Gesture::Upload(files) => {
+                let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+                node.value = Some(names.collect::<Vec<_>>().join(", "));
+            }
             Gesture::DoubleTap
             | Gesture::LongPress(_)
             | Gesture::RightClick

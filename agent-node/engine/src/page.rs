@@ -1,5 +1,6 @@
 //! The seam to a page. Every call ends within its deadline.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -79,6 +80,8 @@ pub enum Gesture {
     Select(OptionChoice),
     /// Moves the pointer over it.
     Hover,
+    /// Gives these files of this machine to the file field that it is or stands for.
+    Upload(Vec<PathBuf>),
     /// Gives it the focus.
     Focus,
     /// Scrolls it into view.

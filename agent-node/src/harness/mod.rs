@@ -15,6 +15,7 @@ mod beside;
 mod budget;
 mod denials;
 mod field;
+mod files;
 mod keys;
 mod location;
 mod observation;
@@ -45,6 +46,7 @@ use std::sync::Arc;
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
 pub use denials::{Denial, Denials};
+pub use files::{Blobs, Files};
 pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
@@ -113,6 +115,15 @@ pub struct Budget {
     pub time: Duration,
 }
 
+/// What there is for an executor beside the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Pixels are not closed.
+    pub pixels: bool,
+    /// The bundle has files to upload.
+    pub files: bool,
+}
+
 /// The door, for the length of one step.
 #[async_trait]
 pub trait Harness: Send + Sync {
@@ -132,6 +143,9 @@ pub trait Harness: Send + Sync {
     /// The viewport as a picture, every secure field masked. Refused with POLICY_DENIED once pixels
     /// are closed for the attempt, or where masking can't be proved.
     async fn screenshot(&self) -> Result<Image, StepError>;
+
+    /// What there is now.
+    fn means(&self) -> Means;
 
     /// Who answers in this tier; none = nobody is configured.
     fn model(&self, tier: Tier) -> Option<ModelInfo>;

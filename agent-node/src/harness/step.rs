@@ -28,8 +28,8 @@ use super::seek::Seek;
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
-    AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError, ToldCall,
-    engine_problem, field, location, text,
+    AttemptHarness, Budget, Harness, Means, Observation, PageError, Performed, Scope, StepError,
+    ToldCall, engine_problem, field, location, text,
 };
 
 /// Longest time that one action of a goal may wait for its element.
@@ -334,8 +334,19 @@ impl<'a> StepHarness<'a> {
                 text: text.clone(),
                 direction: *direction,
             })),
-            Action::Upload { .. } => {
-                Err(self.refused(ErrorCode::ActionFailed, "files can't be uploaded here"))
+            Action::Upload { target, files } => {
+                let limit = self.grant.action_timeout.min(LONGEST_ACTION);
+                let unpacked = self.attempt.unpacked(&self.scope, files, limit).await;
+                let files = unpacked.map_err(|why| match self.scope.ended() {
+                    Some(problem) => self.stop(problem),
+                    None => self.denied(&why),
+                })?;
+                self.note(
+                    EventKind::Allowed,
+                    Guard::UploadPath.as_str(),
+                    &format!("{} files", files.len()),
+                );
+                on(*target, Gesture::Upload(files))
             }
             Action::Type {
                 target,
@@ -582,6 +593,13 @@ impl Harness for StepHarness<'_> {
             media_type: if jpeg { "image/jpeg" } else { "image/png" },
             bytes: bytes.into(),
         })
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            pixels: !self.attempt.tainted(),
+            files: self.attempt.has_files(),
+        }
     }
 
     fn model(&self, tier: Tier) -> Option<ModelInfo> {

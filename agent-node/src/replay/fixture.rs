@@ -12,7 +12,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
-use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
+use crate::harness::{Budget, Harness, Means, Observation, Performed, StepError, ToldCall};
 
 /// A screen: one node a line, one space of indent per depth below the first line's. A line is
 /// `role name`; words of the form `~text` (to the end of the line), `=value` (one word), `@testid`,
@@ -237,6 +237,10 @@ impl Harness for Script {
 
     async fn screenshot(&self) -> Result<Image, StepError> {
         panic!("a replay takes no picture")
+    }
+
+    fn means(&self) -> Means {
+        panic!("a replay has what it has")
     }
 
     fn model(&self, _: Tier) -> Option<ModelInfo> {

@@ -299,6 +299,25 @@ async function offers(id, choice, budget) {
   }
 }
 
+// The file field that an element is or stands for: a label's, or the only one near it. Answers
+// { field } or { why } or { stale }.
+function fileField(id, count) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  const fits = (candidate) => candidate?.tagName === "INPUT" && candidate.type === "file";
+  let field = [element, element.control, element.closest("label")?.control].find(fits);
+  for (let area = element; area && !field; area = parentOf(area)) {
+    const inside = area.querySelectorAll("input[type=file]");
+    if (inside.length > 1) return { why: `no file field, and ${inside.length} are around it: choose one of them` };
+    field = inside[0];
+  }
+  if (!field) return { why: "no file field, and none is around it" };
+  if (disabled(field)) return { why: "disabled" };
+  if (count > 1 && !field.multiple) return { why: "its field takes one file" };
+  return { field: idOf(field) };
+}
+
 // Picks one option of a native select.
 function choose(id, choice) {
   forget();

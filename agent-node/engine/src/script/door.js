@@ -19,10 +19,11 @@ const calls = {
   sink: ([id, value, rules]) => sink(id, value, rules),
   mask: () => mask(),
   unmask: () => unmask(),
+  fileField: ([id, count]) => fileField(id, count),
   choose: ([id, choice]) => choose(id, choice),
 };
 
-return async (call, args, from) => {
+const door = async (call, args, from) => {
   nextId = Math.max(nextId, from);
   forget();
   try {
@@ -35,3 +36,7 @@ return async (call, args, from) => {
     forget();
   }
 };
+
+door.element = (id) => elementOf(id);
+
+return door;

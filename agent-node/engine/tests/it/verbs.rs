@@ -243,3 +243,46 @@ async fn scrolling_moves_the_page_or_the_area_around() {
     }
     assert!(stage.node("deep").await.in_viewport);
 }
+
+#[tokio::test]
+async fn files_reach_the_field_that_an_element_stands_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("this is {name}")).unwrap();
+        path
+    };
+    let (one, two) = (file("one.txt"), file("two.txt"));
+    let stage = Stage::showing(&format!(
+        "{LOG}<input type=file id=a><label id=b>Photo <input type=file id=b2 hidden></label>
+         <div><button id=c>Choose</button><input type=file multiple id=c2 style='display:none'></div>
+         <section><button id=d>Both</button><input type=file><input type=file></section>
+         <input type=file id=e disabled><script>
+           for (const id of ['a', 'b2', 'c2'])
+             document.getElementById(id).addEventListener('change', async e => {{
+               const files = [...e.target.files];
+               say(id + ':' + (await Promise.all(files.map(file => file.text()))).join('+') + (e.isTrusted ? '' : '!'));
+             }});
+         </script>"
+    ))
+    .await;
+    let upload = |files: &[&std::path::PathBuf]| {
+        Gesture::Upload(files.iter().map(|file| (*file).clone()).collect())
+    };
+    stage.perform("a", upload(&[&one])).await.unwrap();
+    stage.until("a:this is one.txt").await;
+    assert_eq!(stage.node("a").await.value.as_deref(), Some("one.txt"));
+    stage.perform("b", upload(&[&two])).await.unwrap();
+    stage.until("b2:this is two.txt").await;
+    stage.perform("c", upload(&[&one, &two])).await.unwrap();
+    stage.until("c2:this is one.txt+this is two.txt").await;
+    for (target, files, why) in [
+        ("a", upload(&[&one, &two]), "its field takes one file"),
+        ("d", upload(&[&one]), "no file field, and 2 are around it"),
+        ("e", upload(&[&one]), "disabled"),
+    ] {
+        let id = stage.id(target).await;
+        let error = stage.page.perform(id, &files, BRIEF).await.unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}

@@ -15,7 +15,7 @@ use super::conversation::{Conversation, Told};
 use super::guard::{Guard, Kind, Made, Signal};
 use super::prompt::{self, Fence};
 use super::state::{interactive, resets, state};
-use super::tools::{self, Call, Completion};
+use super::tools::{self, Call, Completion, Offer};
 use crate::executor::decision::secret_names;
 use crate::executor::{StepContext, verdict};
 use crate::harness::{Observation, StepError, called, text};
@@ -249,7 +249,14 @@ impl<'a> Loop<'a> {
     fn tools(&self) -> Vec<Tool> {
         match self.forced {
             Some(_) => vec![tools::complete()],
-            None => tools::offered(self.secrets, self.pictures),
+            None => {
+                let means = self.context.harness.means();
+                tools::offered(Offer {
+                    secrets: self.secrets,
+                    vision: self.pictures && means.pixels,
+                    files: means.files,
+                })
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! The tools that a model may call: closed schemas, parsed before anything is done.
 
 use muster_engine::NodeId;
-use muster_proto::action::{Action, DEFAULT_HOLD_MS, Direction, MAX_SOUGHT, MAX_TIMES, Typed};
+use muster_proto::action::{
+    Action, DEFAULT_HOLD_MS, Direction, MAX_FILES, MAX_SOUGHT, MAX_TIMES, Typed,
+};
 use muster_proto::code::ErrorCode;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
@@ -68,6 +70,13 @@ struct Dragged {
 struct WithValue {
     target: String,
     value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithFiles {
+    target: String,
+    files: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -233,6 +242,13 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
                 replace: true,
             }
         }
+        "upload" => {
+            let WithFiles { target: at, files } = input(call)?;
+            Action::Upload {
+                target: target(&at)?,
+                files,
+            }
+        }
         "select" => {
             let WithValue { target: at, value } = input(call)?;
             Action::Select {
@@ -270,7 +286,7 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             Action::Back {}
         }
         other => {
-            let names: Vec<String> = offered(true, true)
+            let names: Vec<String> = offered(Offer::ALL)
                 .into_iter()
                 .map(|tool| tool.name)
                 .collect();
@@ -314,8 +330,27 @@ fn optional(text: Option<&str>) -> Result<Option<NodeId>, String> {
     text.map(target).transpose()
 }
 
-/// All tools. `type_secret` only where the step has secrets, `screenshot` where the model sees.
-pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
+/// For what there are tools.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    /// The step has secrets.
+    pub(super) secrets: bool,
+    /// The model sees, and pixels are open.
+    pub(super) vision: bool,
+    /// The suite has files.
+    pub(super) files: bool,
+}
+
+impl Offer {
+    const ALL: Self = Self {
+        secrets: true,
+        vision: true,
+        files: true,
+    };
+}
+
+/// The tools that make sense.
+pub(super) fn offered(offer: Offer) -> Vec<Tool> {
     let id = json!({"type": "string", "description": "Element id, like n42."});
     let string = json!({"type": "string"});
     let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
@@ -380,6 +415,12 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
             &["target"],
         ),
         tool(
+            "upload",
+            "Gives files of the suite, by their paths, to a file field or what opens its chooser.",
+            &json!({"target": id, "files": {"type": "array", "items": string, "minItems": 1, "maxItems": MAX_FILES}}),
+            &["target", "files"],
+        ),
+        tool(
             "hover",
             "Moves the pointer over an element.",
             &on_target,
@@ -406,8 +447,12 @@ pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
         tool("back", "Goes one step back in history.", &json!({}), &[]),
         complete(),
     ];
-    tools.retain(|tool| secrets || tool.name != "type_secret");
-    tools.retain(|tool| vision || tool.name != "screenshot");
+    tools.retain(|tool| match tool.name.as_str() {
+        "type_secret" => offer.secrets,
+        "screenshot" => offer.vision,
+        "upload" => offer.files,
+        _ => true,
+    });
     tools
 }
 
@@ -453,8 +498,8 @@ mod tests {
 
     #[test]
     fn every_offered_tool_parses_and_no_other() {
-        let full = json!({"target": "#n7", "to": "n8", "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
-        for tool in offered(true, true) {
+        let full = json!({"target": "#n7", "to": "n8", "files": ["a.pdf"], "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
+        for tool in offered(Offer::ALL) {
             let mut fitting = full.clone();
             let fields = tool.schema["required"].as_array().unwrap().clone();
             fitting

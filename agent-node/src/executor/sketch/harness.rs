@@ -14,7 +14,7 @@ use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
 use super::parse::{App, Lead};
-use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
+use crate::harness::{Budget, Harness, Means, Observation, Performed, StepError, ToldCall};
 
 /// See the module.
 pub(in crate::executor) struct FakeHarness {
@@ -294,6 +294,13 @@ impl Harness for FakeHarness {
             media_type: "image/png",
             bytes: b"a picture".as_slice().into(),
         })
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            pixels: !self.state().closed,
+            files: true,
+        }
     }
 
     fn model(&self, _: Tier) -> Option<ModelInfo> {
