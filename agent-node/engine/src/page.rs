@@ -90,6 +90,15 @@ pub enum Gesture {
     Scroll(Direction),
 }
 
+/// What the pointer does at a point of the viewport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointer {
+    /// A primary click.
+    Tap,
+    /// It moves there.
+    Hover,
+}
+
 /// Why the page did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -244,6 +253,16 @@ pub trait Page: Send + Sync {
     async fn type_text(&self, text: &str, deadline: Duration) -> Result<(), EngineError>;
     /// Scrolls the page, or where it doesn't scroll its largest area that does, by most of its size.
     async fn scroll(&self, direction: Direction, deadline: Duration) -> Result<(), EngineError>;
+    /// Elements at a point of the viewport (CSS px), the innermost first, each that a snapshot gave an
+    /// id. None at a place that shows a picture of its own, such as a canvas.
+    async fn hit(&self, at: (u32, u32), deadline: Duration) -> Result<Vec<NodeId>, EngineError>;
+    /// Sends the pointer there, whatever it meets.
+    async fn point(
+        &self,
+        at: (u32, u32),
+        pointer: Pointer,
+        deadline: Duration,
+    ) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
     /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field

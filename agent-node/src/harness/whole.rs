@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_engine::page::{Input, Sink};
+use muster_engine::page::{Input, Pointer, Sink};
 use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
 use muster_proto::action::Direction;
 use muster_proto::code::ErrorCode;
@@ -518,6 +518,33 @@ impl AttemptHarness {
     ) -> Result<(), PageError> {
         self.ask(scope, limit, |deadline| {
             self.page.scroll(direction, deadline)
+        })
+        .await
+    }
+
+    /// The elements at a point, the innermost first.
+    pub(super) async fn hit(
+        &self,
+        scope: &Scope,
+        x: u32,
+        y: u32,
+        limit: Duration,
+    ) -> Result<Vec<NodeId>, PageError> {
+        self.ask(scope, limit, |deadline| self.page.hit((x, y), deadline))
+            .await
+    }
+
+    /// Sends the pointer to a point.
+    pub(super) async fn point(
+        &self,
+        scope: &Scope,
+        x: u32,
+        y: u32,
+        pointer: Pointer,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| {
+            self.page.point((x, y), pointer, deadline)
         })
         .await
     }

@@ -104,6 +104,19 @@ function elementAt(x, y) {
   }
 }
 
+// Ids that were told of the elements at a point, the innermost first; none where a picture of its
+// own is shown.
+function hit(x, y) {
+  forget();
+  const told = [];
+  const at = elementAt(x, y);
+  if (!at || /^(CANVAS|VIDEO|OBJECT|EMBED|IFRAME)$/.test(at.tagName)) return told;
+  for (let element = at; element; element = parentOf(element)) {
+    for (const one of [element, element.tagName === "LABEL" ? element.control : null]) if (one && ids.has(one)) told.push(ids.get(one));
+  }
+  return told;
+}
+
 // Whether input at `hit` is input to the element: itself, what is inside it, its label, or the
 // control it is a part of.
 function reaches(element, target, hit) {

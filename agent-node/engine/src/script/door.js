@@ -11,6 +11,7 @@ const calls = {
   focus: ([id]) => giveFocus(id),
   scroll: ([id]) => scroll(id),
   scrollBy: ([id, direction]) => scrollBy(id, direction),
+  hit: ([x, y]) => hit(x, y),
   spot: ([id]) => spot(id),
   select: ([id]) => select(id),
   read: ([id]) => read(id),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use muster_engine::page::Pointer;
 use muster_engine::{EngineError, Gesture};
 use muster_proto::action::Direction;
 
@@ -210,7 +211,7 @@ async fn scrolling_moves_the_page_or_the_area_around() {
     .await;
     let row = |direction| stage.perform("row", Gesture::Scroll(direction));
     row(Direction::Down).await.unwrap();
-    assert_eq!(stage.log().await, "list");
+    stage.until("list").await;
     let before = stage.node("row").await.rect;
     row(Direction::Right).await.unwrap();
     assert!(stage.node("row").await.rect.0 < before.0);
@@ -285,4 +286,26 @@ async fn files_reach_the_field_that_an_element_stands_for() {
         let error = stage.page.perform(id, &files, BRIEF).await.unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_point_tells_the_elements_there_and_takes_the_pointer() {
+    let stage = Stage::showing(&format!(
+        "{LOG}<button id=a style='position:absolute; left:10px; top:10px; width:80px; height:30px'><b>Go</b></button>
+         <canvas id=c tabindex=0 width=100 height=100 style='position:absolute; left:200px; top:0'></canvas>
+         <label style='position:absolute; left:400px; top:0; width:80px; height:30px'>Yes <input type=checkbox id=d></label><script>
+           c.addEventListener('click', e => say([e.offsetX, e.offsetY, e.isTrusted].join(':')));
+           c.addEventListener('mousemove', () => say('over'), {{ once: true }});
+         </script>"
+    ))
+    .await;
+    let (a, d) = (stage.id("a").await, stage.id("d").await);
+    assert_eq!(stage.page.hit((50, 25), SOON).await.unwrap()[0], a);
+    assert_eq!(stage.page.hit((230, 40), SOON).await.unwrap(), []);
+    assert_eq!(stage.page.hit((405, 15), SOON).await.unwrap()[0], d);
+    let point = |pointer| stage.page.point((230, 40), pointer, SOON);
+    point(Pointer::Hover).await.unwrap();
+    stage.until("over").await;
+    point(Pointer::Tap).await.unwrap();
+    assert_eq!(stage.log().await, "over 30:40:true");
 }

@@ -10,20 +10,55 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::harness::part::{Part, State};
+
 /// The tool that ends the step.
 pub(super) const COMPLETE: &str = "complete_step";
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
-    /// A look at the whole screen.
-    Observe,
+    /// A look at the screen, or at a part of it.
+    Observe(Part),
     /// A picture of the viewport.
     Screenshot,
     /// An action.
     Act(Action<NodeId>),
+    /// Something at a point of the newest picture.
+    At { x: u32, y: u32, touch: Touch },
     /// A verdict, not yet accepted.
     Complete(Completion),
+}
+
+/// What is done at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Touch {
+    Tap,
+    Hover,
+    Type(String),
+    Press(String),
+    Select(String),
+}
+
+impl Touch {
+    /// The same on a control.
+    pub(super) fn on(self, target: NodeId) -> Action<NodeId> {
+        match self {
+            Touch::Tap => Action::Tap { target },
+            Touch::Hover => Action::Hover { target },
+            Touch::Type(text) => Action::Type {
+                target,
+                value: Typed::Literal { text },
+                replace: true,
+            },
+            Touch::Press(key) => Action::Press {
+                target: Some(target),
+                key,
+                times: 1,
+            },
+            Touch::Select(label) => Action::Select { target, label },
+        }
+    }
 }
 
 /// What `complete_step` takes.
@@ -70,6 +105,29 @@ struct Dragged {
 struct WithValue {
     target: String,
     value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Point {
+    x: u32,
+    y: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointValue {
+    x: u32,
+    y: u32,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointKey {
+    x: u32,
+    y: u32,
+    key: String,
 }
 
 #[derive(Deserialize)]
@@ -153,12 +211,32 @@ struct WithPath {
 pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
     let action = match call.name.as_str() {
         "observe" => {
-            input::<Nothing>(call)?;
-            return Ok(Call::Observe);
+            return input(call).map(Call::Observe);
         }
         "screenshot" => {
             input::<Nothing>(call)?;
             return Ok(Call::Screenshot);
+        }
+        "tap_at" | "hover_at" => {
+            let Point { x, y } = input(call)?;
+            let touch = match call.name.as_str() {
+                "tap_at" => Touch::Tap,
+                _ => Touch::Hover,
+            };
+            return Ok(Call::At { x, y, touch });
+        }
+        "type_at" | "select_at" => {
+            let PointValue { x, y, value } = input(call)?;
+            let touch = match call.name.as_str() {
+                "type_at" => Touch::Type(value),
+                _ => Touch::Select(value),
+            };
+            return Ok(Call::At { x, y, touch });
+        }
+        "press_at" => {
+            let PointKey { x, y, key } = input(call)?;
+            let touch = Touch::Press(key);
+            return Ok(Call::At { x, y, touch });
         }
         COMPLETE => return input(call).map(Call::Complete),
         "tap" => Action::Tap {
@@ -356,8 +434,19 @@ pub(super) fn offered(offer: Offer) -> Vec<Tool> {
     let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
     let direction = json!({"type": "string", "enum": ["up", "down", "left", "right"]});
     let on_target = json!({"target": id});
+    let pixel = json!({"type": "integer", "minimum": 0});
+    let point = json!({"x": pixel, "y": pixel});
     let mut tools = vec![
-        tool("observe", "Shows the whole screen again.", &json!({}), &[]),
+        tool(
+            "observe",
+            "Shows the whole screen again; or only elements with all words of query, or in a state; offset goes on after a cut.",
+            &json!({
+                "query": string,
+                "state": {"type": "string", "enum": State::NAMES},
+                "offset": {"type": "integer", "minimum": 0},
+            }),
+            &[],
+        ),
         tool(
             "screenshot",
             "Shows a picture of the viewport.",
@@ -445,11 +534,37 @@ pub(super) fn offered(offer: Offer) -> Vec<Tool> {
             &["path"],
         ),
         tool("back", "Goes one step back in history.", &json!({}), &[]),
+        tool(
+            "tap_at",
+            "Clicks a point of the newest screenshot, in its pixels.",
+            &point,
+            &["x", "y"],
+        ),
+        tool("hover_at", "Moves the pointer there.", &point, &["x", "y"]),
+        tool(
+            "type_at",
+            "Types into what is there.",
+            &json!({"x": pixel, "y": pixel, "value": string}),
+            &["x", "y", "value"],
+        ),
+        tool(
+            "press_at",
+            "Presses a key there.",
+            &json!({"x": pixel, "y": pixel, "key": string}),
+            &["x", "y", "key"],
+        ),
+        tool(
+            "select_at",
+            "Picks an option by its label there.",
+            &json!({"x": pixel, "y": pixel, "value": string}),
+            &["x", "y", "value"],
+        ),
         complete(),
     ];
     tools.retain(|tool| match tool.name.as_str() {
         "type_secret" => offer.secrets,
         "screenshot" => offer.vision,
+        name if name.ends_with("_at") => offer.vision,
         "upload" => offer.files,
         _ => true,
     });
@@ -498,7 +613,7 @@ mod tests {
 
     #[test]
     fn every_offered_tool_parses_and_no_other() {
-        let full = json!({"target": "#n7", "to": "n8", "files": ["a.pdf"], "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
+        let full = json!({"target": "#n7", "to": "n8", "x": 3, "y": 4, "files": ["a.pdf"], "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
         for tool in offered(Offer::ALL) {
             let mut fitting = full.clone();
             let fields = tool.schema["required"].as_array().unwrap().clone();
@@ -596,6 +711,21 @@ mod tests {
                 act(name, input).unwrap_err().starts_with("refused: "),
                 "{input}"
             );
+        }
+    }
+
+    #[test]
+    fn a_look_is_whole_or_names_its_part() {
+        assert_eq!(call("observe", "{}"), Ok(Call::Observe(Part::default())));
+        let part = Part {
+            query: Some("mug".to_owned()),
+            state: Some(State::Enabled),
+            offset: 40,
+        };
+        let input = r#"{"query":"mug","state":"enabled","offset":40}"#;
+        assert_eq!(call("observe", input), Ok(Call::Observe(part)));
+        for bad in [r#"{"state":"hidden"}"#, r#"{"offset":-1}"#] {
+            assert!(call("observe", bad).is_err(), "{bad}");
         }
     }
 
