@@ -28,8 +28,9 @@ class Pages(SimpleHTTPRequestHandler):
         path = urlsplit(self.path).path
         task = PAGES / "miniwob" / f"{path.strip('/')}.html"
         if path.count("/") == 1 and task.is_file():
-            # The page's own addresses are relative to its folder.
-            page = task.read_text().replace("<head>", '<head><base href="/miniwob/">', 1)
+            # The page's own addresses are relative to its folder. A <base> would turn the fragments of
+            # its tabs into other pages.
+            page = task.read_text().replace('"../', '"/').replace("'../", "'/")
             self.answer(200, "text/html; charset=utf-8", f"{page}<script>{EPISODE}</script>")
         elif path == "/":
             self.answer(200, "text/plain", "MiniWoB")

@@ -20,7 +20,7 @@ function answer({ messages }) {
     const target = [...told].reverse().map((screen) => find(screen, step, /#(n\d+)\b/)).find(Boolean);
     if (!target) throw new Error(`“${goal.goal}”: no ${step.role} "${step.name}" in ${told.at(-1)}`);
     const value = step.value instanceof RegExp ? told[0].match(step.value)[1] : step.value;
-    return [step.do, { target, ...(value === undefined ? {} : { value }) }];
+    return ['act', { do: step.do, target, ...(value === undefined ? {} : { value }) }];
   });
 }
 

@@ -73,6 +73,8 @@ pub enum EventKind {
     Denied,
     /// A loop was warned or ended.
     Stalled,
+    /// A decider handed the goal to the next one.
+    Hop,
     /// Nothing was judged, but people should know it: a window, a dialog, a download, a remote
     /// executor's words.
     Noted,
@@ -226,6 +228,10 @@ pub enum Tier {
     Judge,
     /// To go on where a replay stopped.
     Heal,
+    /// To choose among what is offered.
+    Decide,
+    /// To write what is typed.
+    Text,
 }
 
 impl Tier {
@@ -235,6 +241,8 @@ impl Tier {
             Tier::Act => "act",
             Tier::Judge => "judge",
             Tier::Heal => "heal",
+            Tier::Decide => "decide",
+            Tier::Text => "text",
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use url::Url;
 
 /// A client to be configured further.
@@ -22,6 +24,17 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
+/// A server's own wait: seconds, or a date (RFC 9110, 10.2.3).
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    // A date that has passed asks for no wait.
+    Some(Duration::try_from(date.duration_since(Timestamp::now())).unwrap_or_default())
+}
+
 /// The status of a GET, redirects not followed: whether an app under test answers.
 ///
 /// # Errors
@@ -38,4 +51,24 @@ pub async fn status(url: &Url, deadline: Duration) -> Result<u16, String> {
     answer
         .map(|answer| answer.status().as_u16())
         .map_err(|error| root_cause(&error.without_url()))
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_seconds_or_as_a_date() {
+        let wait = |text: &str| {
+            let value = HeaderValue::from_str(text).unwrap();
+            retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value)]))
+        };
+        assert_eq!(wait(" 7 "), Some(Duration::from_secs(7)));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        let later = wait("Fri, 31 Dec 2100 23:59:59 GMT").unwrap();
+        assert!(later > Duration::from_secs(3600 * 24 * 365), "{later:?}");
+        assert_eq!(wait("soon"), None);
+    }
 }

@@ -194,7 +194,7 @@ fn shutdown_timeout() -> u64 {
 pub struct Agent {
     /// Who decides.
     pub executor: ExecutorKind,
-    /// The model of an `agent` executor.
+    /// The model of an `agent` executor; chooses last for a `decision` executor.
     pub model: Option<Model>,
     /// The model of judgments; none = `model`.
     pub judge: Option<Model>,
@@ -208,6 +208,11 @@ pub struct Agent {
     pub idle_looks: u32,
     /// Where a `remote` executor listens.
     pub remote: Option<Remote>,
+    /// The service that a `decision` executor asks after its built-in decider.
+    pub decision: Option<Decision>,
+    /// The model that writes what a `decision` executor types, where service or model choose; none =
+    /// they choose among parameters and quoted texts.
+    pub text: Option<Model>,
 }
 
 impl Default for Agent {
@@ -221,6 +226,8 @@ impl Default for Agent {
             max_model_calls: 25,
             idle_looks: 6,
             remote: None,
+            decision: None,
+            text: None,
         }
     }
 }
@@ -238,7 +245,7 @@ impl Agent {
 pub enum ExecutorKind {
     /// A language model in a tool loop.
     Agent,
-    /// Choices only; today by the built-in keyless decider.
+    /// Choices only: by the built-in keyless decider, then by a service, then by a model.
     Decision,
     /// Ends the run as soon as it is asked: for proving that everything replays.
     Abort,
@@ -277,6 +284,23 @@ impl Remote {
     pub fn check(&self) -> Result<(), String> {
         check::executor_address(&self.url)
     }
+}
+
+/// `[agents.NAME.decision]`: a decision service, and how sure it has to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Decision {
+    /// Questions are posted to it as it is.
+    pub url: String,
+    /// The node's environment variable that holds its bearer token; none = no token.
+    #[serde(default)]
+    pub key_env: Option<String>,
+    /// Least probability of what it chooses, 0 to 1; below, it counts as unsure.
+    #[serde(default)]
+    pub min_probability: f64,
+    /// Least confidence, 0 to 1.
+    #[serde(default)]
+    pub min_confidence: f64,
 }
 
 /// A model at an address.

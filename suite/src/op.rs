@@ -155,6 +155,29 @@ pub struct AgentCall {
     /// Most model calls (or decisions); lower than configured, never higher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_model_calls: Option<u32>,
+    /// What a judgment goes by; goals take none.
+    #[serde(default, skip_serializing_if = "Vision::is_off")]
+    pub vision: Vision,
+}
+
+/// What a judgment is shown of the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Vision {
+    /// Its text.
+    #[default]
+    Off,
+    /// Its text and a picture; the text alone where pixels are closed.
+    Also,
+    /// A picture alone.
+    Only,
+}
+
+impl Vision {
+    /// Whether no picture is wanted.
+    pub fn is_off(&self) -> bool {
+        *self == Vision::Off
+    }
 }
 
 /// How a secret stands in parameters and fills: its name, never its value.

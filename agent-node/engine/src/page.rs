@@ -147,7 +147,7 @@ pub enum EngineError {
     /// The address could not be loaded.
     #[error("{url} did not load: {reason}")]
     Navigation {
-        /// Without credentials.
+        /// Where it ended, redirections followed; without credentials.
         url: String,
         /// The browser's error, e.g. `net::ERR_CONNECTION_REFUSED`.
         reason: String,

@@ -6,7 +6,7 @@ use muster_proto::canonical;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
 use muster_suite::config::{Agent, RunSpec};
-use muster_suite::op::{AgentCall, SecretHandle};
+use muster_suite::op::{AgentCall, SecretHandle, Vision};
 use serde_json::Value;
 
 use crate::harness::AttemptHarness;
@@ -37,6 +37,8 @@ pub(super) struct Prepared<'a> {
     pub(super) context: String,
     /// Secrets that the parameters declare, and whether each is a password.
     pub(super) secrets: BTreeMap<String, bool>,
+    /// What a judgment goes by.
+    pub(super) vision: Vision,
 }
 
 /// Checks a call. `default_agent` is the unit's.
@@ -95,6 +97,7 @@ pub(super) fn prepare<'a>(
         agent,
         context: redactor.text(&agent.context),
         secrets,
+        vision: call.vision,
     })
 }
 

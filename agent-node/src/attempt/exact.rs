@@ -32,10 +32,11 @@ impl Exact<'_> {
             .goto(self.scope, &url, limit)
             .await
             .map_err(|error| match error {
-                PageError::Engine(error @ EngineError::Navigation { .. }) => self
-                    .harness
-                    .denied(began)
-                    .unwrap_or_else(|| PageError::Engine(error).problem()),
+                PageError::Engine(EngineError::Navigation { url, reason }) => {
+                    self.harness.denied(&url, began).unwrap_or_else(|| {
+                        PageError::Engine(EngineError::Navigation { url, reason }).problem()
+                    })
+                }
                 PageError::Engine(error @ EngineError::Timeout { .. }) => Problem::new(
                     ErrorCode::AppUnreachable,
                     format!("{error}; is the app running?"),
@@ -331,5 +332,39 @@ fn find_problem(error: PageError) -> Problem {
             Problem::new(ErrorCode::InvalidLocator, why)
         }
         error => error.problem(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use muster_engine::fake::FakePage;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::harness::{Denials, Purse};
+
+    #[tokio::test(start_paused = true)]
+    async fn only_its_own_denial_explains_a_navigation() {
+        let denials = Arc::<Denials>::default();
+        let page = Arc::new(FakePage::new(Vec::new()));
+        let app = Url::parse("http://shop.test/").unwrap();
+        let secrets = Arc::new(Default::default());
+        let harness = AttemptHarness::new(page, app, secrets, Default::default())
+            .under(Purse::default(), Arc::clone(&denials));
+        let scope = Scope::phase(&CancellationToken::new(), Duration::from_secs(5));
+        let exact = Exact {
+            harness: &harness,
+            scope: &scope,
+        };
+        let code = async || exact.goto("/gone", LOOK).await.unwrap_err().code;
+        // By a picture of the page before, at this very moment.
+        denials.note("cdn.test:80", Guard::EgressPolicy, "no");
+        assert_eq!(code().await, ErrorCode::AppUnreachable);
+        denials.note("shop.test:80", Guard::EgressPolicy, "no");
+        assert_eq!(code().await, ErrorCode::PolicyDenied);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(code().await, ErrorCode::AppUnreachable);
     }
 }

@@ -61,6 +61,7 @@ impl Given {
         StepModels {
             act: of(agent.model.as_ref()),
             judge: of(agent.judging()),
+            text: of(agent.text.as_ref()),
         }
     }
 

@@ -9,6 +9,7 @@ use muster_proto::step::{AgentStep, CacheMode, CacheReason, CacheReport};
 use muster_proto::verdict::VerdictStatus;
 use muster_proto::{canonical, code::ErrorCode};
 use muster_suite::config::ExecutorKind;
+use muster_suite::op::Vision;
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, info_span};
@@ -270,6 +271,7 @@ impl GoalRun<'_> {
             ledger: &self.ledger,
             replayed: &rest.replayed,
             handed_off: rest.handed_off.as_deref(),
+            vision: Vision::Off,
         };
         let said = self.scope.run(executor.run_step(&context)).await;
         let stops = self.door.trace().stops;

@@ -27,25 +27,30 @@ pub(super) struct JudgmentRun<'a> {
 }
 
 /// Who judges for an agent. The built-in judge needs a model; an agent without one lets its own
-/// executor judge, where `needs_model` permits that.
+/// executor judge, where `needs_model` permits that. Pictures need a model that takes them.
 pub(super) fn judge(
     given: &Given,
-    name: &str,
-    agent: &Agent,
+    call: &Prepared<'_>,
     needs_model: bool,
 ) -> Result<Arc<dyn Executor>, Problem> {
-    let model = agent.judging();
+    let (name, agent) = (call.name, call.agent);
+    let (model, seeing) = (agent.judging(), !call.vision.is_off());
     let own = match agent.executor {
         ExecutorKind::Agent | ExecutorKind::Abort => true,
+        // A service judges statements, and hands what it can't answer to the model.
+        ExecutorKind::Decision if agent.decision.is_some() && !needs_model => true,
         ExecutorKind::Decision | ExecutorKind::Random | ExecutorKind::Remote => model.is_none(),
     };
     let by_itself = match agent.executor {
         ExecutorKind::Abort => true,
-        ExecutorKind::Remote => own,
+        ExecutorKind::Remote => own && !seeing,
         ExecutorKind::Agent | ExecutorKind::Decision | ExecutorKind::Random => false,
     };
-    if needs_model && !by_itself {
-        given.judge_model(name, agent)?;
+    if (needs_model || seeing) && !by_itself {
+        let info = given.judge_model(name, agent)?.info();
+        if seeing && !info.vision {
+            return Err(blind(call, &info.model));
+        }
     }
     if own {
         return given.brains.executor(name, agent);
@@ -58,6 +63,18 @@ pub(super) fn judge(
     given.brains.executor(name, &built_in)
 }
 
+fn blind(call: &Prepared<'_>, model: &str) -> Problem {
+    let table = match call.agent.judge {
+        Some(_) => "judge",
+        None => "model",
+    };
+    let message = format!(
+        "model {model:?} takes no pictures, which `vision` needs; if it does take them, set `vision = true` in [agents.{}.{table}]",
+        call.name
+    );
+    Problem::new(ErrorCode::InvalidConfig, message)
+}
+
 impl JudgmentRun<'_> {
     fn context(&self) -> StepContext<'_> {
         StepContext {
@@ -68,6 +85,7 @@ impl JudgmentRun<'_> {
             ledger: "",
             replayed: &[],
             handed_off: None,
+            vision: self.call.vision,
         }
     }
 
@@ -77,7 +95,8 @@ impl JudgmentRun<'_> {
         self.held(judgment)
     }
 
-    /// Judges again whenever the screen has changed, until the statement holds.
+    /// Judges again whenever the screen has changed, until the statement holds. A picture may have
+    /// changed at any time.
     pub(super) async fn wait_for(&self, interval: Duration) -> Result<Judgment, Failure> {
         let mut judged: Option<String> = None;
         let mut last: Option<Judgment> = None;
@@ -113,7 +132,7 @@ impl JudgmentRun<'_> {
         }
         let screen = self.door.observe().await;
         let shape = text::shape(&*self.ended(Ok(screen))?);
-        if judged.as_ref() == Some(&shape) {
+        if judged.as_ref() == Some(&shape) && self.call.vision.is_off() {
             return Ok(None);
         }
         *judged = Some(shape);

@@ -359,7 +359,7 @@ impl Attempt {
             ..AgentStep::default()
         };
         let needs_model = !matches!(ask, Ask::Assert);
-        let judge = match judge(&given, prepared.name, prepared.agent, needs_model) {
+        let judge = match judge(&given, &prepared, needs_model) {
             Ok(judge) => judge,
             Err(problem) => {
                 return Served {

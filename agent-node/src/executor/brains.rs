@@ -7,13 +7,14 @@ use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::secret::Secret;
+use muster_providers::decision::HttpDecisions;
 use muster_providers::model::{ModelClient, Served, VendorClient};
 use muster_suite::config::node::{NodeFile, NodePolicy};
-use muster_suite::config::{Agent, ExecutorKind, Model, ModelApi};
+use muster_suite::config::{Agent, Decision, ExecutorKind, Model, ModelApi};
 
 use super::agent::AgentExecutor;
 use super::decision::keyless::Keyless;
-use super::decision::{DecisionExecutor, Gates, RandomChooser};
+use super::decision::{Chat, DecisionExecutor, Gates, RandomChooser, Service};
 use super::remote::RemoteExecutor;
 use super::{Abort, Executor};
 use crate::attempt::Brains;
@@ -24,6 +25,8 @@ pub struct ConfiguredBrains {
     policy: NodePolicy,
     /// Clients made so far: each keeps its connections and what it learned about its vendor.
     clients: Mutex<Vec<(Model, Arc<dyn ModelClient>)>>,
+    /// The same of decision services.
+    services: Mutex<Vec<(Decision, Arc<HttpDecisions>)>>,
 }
 
 impl ConfiguredBrains {
@@ -38,6 +41,7 @@ impl ConfiguredBrains {
             keys,
             policy,
             clients: Mutex::default(),
+            services: Mutex::default(),
         }
     }
 }
@@ -87,6 +91,55 @@ impl ConfiguredBrains {
         Ok(Some(key.ok_or_else(missing)?))
     }
 
+    /// [`ConfiguredBrains::key`] for what gets screens and goals.
+    fn model_key(
+        &self,
+        what: &str,
+        url: &str,
+        key_env: Option<&String>,
+    ) -> Result<Option<Secret>, Problem> {
+        self.key(&Address {
+            what,
+            url,
+            key_env,
+            pin: "[[models]] with base-url",
+            pinned: &|file| {
+                let mut pins = file.models.iter();
+                Some(pins.find(|pin| pin.base_url == url)?.key_env.clone())
+            },
+        })
+    }
+
+    fn decision(&self, name: &str, agent: &Agent) -> Result<DecisionExecutor, Problem> {
+        let mut executor = DecisionExecutor::new(Arc::new(Keyless), Gates::default());
+        if let Some(settings) = &agent.decision {
+            let gates = Gates {
+                min_probability: settings.min_probability,
+                min_confidence: settings.min_confidence,
+            };
+            let service = Service::new(self.service(name, settings)?);
+            executor = executor.then(Arc::new(service), gates);
+        }
+        if agent.model.is_some() {
+            executor = executor.then(Arc::new(Chat), Gates::default());
+        }
+        Ok(executor.writing(agent.text.is_some()))
+    }
+
+    fn service(&self, name: &str, settings: &Decision) -> Result<Arc<HttpDecisions>, Problem> {
+        let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = services.iter().find(|(known, _)| known == settings) {
+            return Ok(Arc::clone(client));
+        }
+        let what = format!("the decision service of agent {name:?}");
+        let key = self.model_key(&what, &settings.url, settings.key_env.as_ref())?;
+        let client = HttpDecisions::new(&settings.url, key)
+            .map_err(|why| unavailable(format!("{what} can't be used: {why}")))?;
+        let client = Arc::new(client);
+        services.push((settings.clone(), Arc::clone(&client)));
+        Ok(client)
+    }
+
     fn remote(&self, name: &str, agent: &Agent) -> Result<RemoteExecutor, Problem> {
         let missing = || {
             unavailable(format!(
@@ -116,9 +169,7 @@ impl Brains for ConfiguredBrains {
             ExecutorKind::Agent => Arc::new(AgentExecutor {
                 idle_looks: agent.idle_looks,
             }),
-            ExecutorKind::Decision => {
-                Arc::new(DecisionExecutor::new(Arc::new(Keyless), Gates::default()))
-            }
+            ExecutorKind::Decision => Arc::new(self.decision(name, agent)?),
             ExecutorKind::Abort => Arc::new(Abort),
             ExecutorKind::Random => {
                 let chooser = RandomChooser::new(rand::random());
@@ -133,17 +184,8 @@ impl Brains for ConfiguredBrains {
         if let Some((_, client)) = clients.iter().find(|(known, _)| known == model) {
             return Ok(Arc::clone(client));
         }
-        let key = self.key(&Address {
-            what: &format!("model {:?}", model.name),
-            url: &model.base_url,
-            key_env: model.key_env.as_ref(),
-            pin: "[[models]] with base-url",
-            pinned: &|file| {
-                let mut pins = file.models.iter();
-                let pin = pins.find(|pin| pin.base_url == model.base_url)?;
-                Some(pin.key_env.clone())
-            },
-        })?;
+        let what = format!("model {:?}", model.name);
+        let key = self.model_key(&what, &model.base_url, model.key_env.as_ref())?;
         let served = Served {
             base_url: model.base_url.clone(),
             model: model.name.clone(),
@@ -224,6 +266,38 @@ mod tests {
             .unwrap();
         assert_eq!(problem.code, ErrorCode::ModelUnavailable);
         assert!(problem.message.contains("node.toml"), "{problem}");
+    }
+
+    #[test]
+    fn a_lent_machine_asks_the_decision_services_of_its_own_file() {
+        let agent = |url: &str| Agent {
+            decision: Some(Decision {
+                url: url.to_owned(),
+                key_env: Some("THEIRS".to_owned()),
+                min_probability: 0.0,
+                min_confidence: 0.0,
+            }),
+            ..Agent::default()
+        };
+        let pinned = "https://decide.example.com/v1/decide";
+        let file = NodeFile {
+            models: vec![ModelPin {
+                base_url: pinned.to_owned(),
+                key_env: None,
+            }],
+            ..NodeFile::default()
+        };
+        let lent = ConfiguredBrains::new(BTreeMap::new(), NodePolicy::Own(file));
+        assert!(lent.executor("shop", &agent(pinned)).is_ok());
+        let own = ConfiguredBrains::new(BTreeMap::new(), NodePolicy::Project);
+        for (brains, url, why) in [
+            (&lent, "https://collector.example/decide", "node.toml"),
+            (&own, pinned, "THEIRS"),
+        ] {
+            let problem = brains.executor("shop", &agent(url)).err().unwrap();
+            assert_eq!(problem.code, ErrorCode::ModelUnavailable);
+            assert!(problem.message.contains(why), "{problem}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod sketch;
 use async_trait::async_trait;
 use muster_proto::code::ErrorCode;
 use muster_proto::verdict::{Judgment, Verdict, VerdictStatus};
+use muster_suite::op::Vision;
 use serde_json::Value;
 
 use crate::harness::{Harness, StepError};
@@ -45,6 +46,8 @@ pub struct StepContext<'a> {
     pub replayed: &'a [String],
     /// Why the replay stopped; none = nothing replayed.
     pub handed_off: Option<&'a str>,
+    /// What a judgment goes by.
+    pub vision: Vision,
 }
 
 /// Reaches verdicts.

@@ -33,11 +33,11 @@ impl Denials {
         self.kept().clone()
     }
 
-    /// The newest one, if it is not older than `since`.
-    pub fn since(&self, since: Instant) -> Option<Denial> {
+    /// That of a server, host and port, if it is not older than `since`.
+    pub fn of(&self, server: &str, since: Instant) -> Option<Denial> {
         let kept = self.kept();
-        let newest = kept.iter().max_by_key(|denial| denial.last);
-        newest.filter(|denial| denial.last >= since).cloned()
+        let mut fits = kept.iter().filter(|denial| denial.server == server);
+        fits.find(|denial| denial.last >= since).cloned()
     }
 
     /// Takes one in.

@@ -74,6 +74,8 @@ pub struct StepModels {
     pub act: Result<StepModel, Problem>,
     /// Judges the screen.
     pub judge: Result<StepModel, Problem>,
+    /// Writes what a decision executor types.
+    pub text: Result<StepModel, Problem>,
 }
 
 impl StepModels {
@@ -83,13 +85,15 @@ impl StepModels {
         Self {
             act: none(),
             judge: none(),
+            text: none(),
         }
     }
 
     fn of(&self, tier: Tier) -> Result<&StepModel, Problem> {
         let model = match tier {
-            Tier::Act | Tier::Heal => &self.act,
+            Tier::Act | Tier::Heal | Tier::Decide => &self.act,
             Tier::Judge => &self.judge,
+            Tier::Text => &self.text,
         };
         model.as_ref().map_err(Clone::clone)
     }

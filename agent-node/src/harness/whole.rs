@@ -255,9 +255,12 @@ impl AttemptHarness {
         events
     }
 
-    /// The connection that was denied since then, as what ended a navigation.
-    pub fn denied(&self, since: Instant) -> Option<Problem> {
-        self.denials.since(since).map(|denial| {
+    /// The connection for this address that was denied since then, as what ended its navigation.
+    pub fn denied(&self, address: &str, since: Instant) -> Option<Problem> {
+        let url = Url::parse(address).ok()?;
+        let host = url.host_str()?.trim_matches(['[', ']']);
+        let server = format!("{host}:{}", url.port_or_known_default()?);
+        self.denials.of(&server, since).map(|denial| {
             let message = format!("{} is not reached: {}", denial.server, denial.why);
             Problem::new(ErrorCode::PolicyDenied, message)
         })

@@ -32,6 +32,7 @@ pub use denied::DeniedPort;
 use denied::DeniedPorts;
 use forward::Door;
 pub use policy::Policy;
+pub use reach::Resolver;
 
 /// Bounds of one context's proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ impl Default for EgressLimits {
 pub struct Egress {
     denied: DeniedPorts,
     limits: EgressLimits,
+    resolver: Resolver,
 }
 
 impl Egress {
@@ -66,7 +68,16 @@ impl Egress {
         for port in ports {
             denied.deny_forever(port);
         }
-        Self { denied, limits }
+        Self {
+            denied,
+            limits,
+            resolver: Resolver::system(),
+        }
+    }
+
+    /// With another way to find addresses.
+    pub fn resolving(self, resolver: Resolver) -> Self {
+        Self { resolver, ..self }
     }
 
     /// Denies the port of `address` if that is this machine's.
@@ -94,6 +105,7 @@ impl Egress {
         let door = Arc::new(Door {
             denied: self.denied.clone(),
             policy,
+            resolver: self.resolver.clone(),
             denials: Arc::clone(&denials),
             connect: self.limits.connect,
             stop: stop.clone(),

@@ -193,5 +193,11 @@ pub(crate) async fn log_in(step: &impl muster_agent_node::harness::Harness) {
     let value = Typed::Secret {
         name: "pw".to_owned(),
     };
-    step.perform(Action::Type { target, value }).await.unwrap();
+    step.perform(Action::Type {
+        target,
+        value,
+        replace: true,
+    })
+    .await
+    .unwrap();
 }

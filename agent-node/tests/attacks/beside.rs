@@ -89,7 +89,13 @@ async fn foreign_window(world: &World) -> Outcome {
     let target = id(&screen, "textbox", "Password");
     let value = Typed::Secret { name: "pw".into() };
     // Whether it is refused is seen in the window.
-    let _ = step.perform(Action::Type { target, value }).await;
+    let _ = step
+        .perform(Action::Type {
+            target,
+            value,
+            replace: true,
+        })
+        .await;
     Outcome::of(stage.title().await != PASSWORD, "it was typed there")
 }
 

@@ -18,6 +18,7 @@ use muster_proto::v1::to_executor::Message as Sent;
 use muster_proto::verdict::Verdict;
 use muster_suite::config::node::{NodeFile, NodePolicy};
 use muster_suite::config::{Agent, ExecutorKind, Remote};
+use muster_suite::op::Vision;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -155,6 +156,7 @@ async fn decided(
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     let executor = RemoteExecutor::new(&at, None).unwrap();
     let said = executor.run_step(&context).await;

@@ -9,8 +9,9 @@ use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::step::Tier;
-use muster_proto::verdict::{Verdict, VerdictStatus};
+use muster_proto::verdict::{Judgment, Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelRequest};
+use muster_suite::op::Vision;
 use serde_json::{Value, json};
 
 use crate::case::{Case, Outcome};
@@ -34,16 +35,28 @@ pub(crate) const CASES: &[Case] = &[
 
 /// The agent's loop on this step.
 pub(crate) async fn run(step: &StepHarness<'_>) -> Result<Verdict, StepError> {
-    let context = StepContext {
+    let context = context(step, "do what the page is for");
+    AGENT.run_step(&context).await
+}
+
+/// The agent's judge on this step.
+pub(crate) async fn judge(step: &StepHarness<'_>, statement: &str) -> Result<Judgment, StepError> {
+    AGENT.judge(&context(step, statement)).await
+}
+
+const AGENT: AgentExecutor = AgentExecutor { idle_looks: 6 };
+
+fn context<'a>(step: &'a StepHarness<'_>, instruction: &'a str) -> StepContext<'a> {
+    StepContext {
         harness: step,
-        instruction: "do what the page is for",
+        instruction,
         params: &Value::Null,
         agent_context: "",
         ledger: "",
         replayed: &[],
         handed_off: None,
-    };
-    AgentExecutor { idle_looks: 6 }.run_step(&context).await
+        vision: Vision::Off,
+    }
 }
 
 async fn forged_verdict() -> Outcome {

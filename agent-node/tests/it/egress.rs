@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_agent_node::node::egress::{Egress, EgressLimits, EgressProxy, Policy};
+use futures::FutureExt as _;
+use muster_agent_node::node::egress::{Egress, EgressLimits, EgressProxy, Policy, Resolver};
 use muster_suite::config::{self, EgressPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -300,6 +301,63 @@ async fn musters_own_ports_are_out_of_reach_by_any_name() {
     proxy.close().await;
 }
 
+/// A resolver that gives these answers in turn, whatever it is asked.
+fn answering(answers: &[&str]) -> Resolver {
+    let answers: Vec<std::net::IpAddr> = answers.iter().map(|ip| ip.parse().unwrap()).collect();
+    let asked = std::sync::Mutex::new(answers.into_iter());
+    Resolver::new(move |_, port| {
+        let ip = asked
+            .lock()
+            .unwrap()
+            .next()
+            .expect("it is asked once a request");
+        async move { Ok(vec![SocketAddr::new(ip, port)]) }.boxed()
+    })
+}
+
+#[tokio::test]
+async fn a_name_that_comes_to_mean_another_address_is_checked_anew_and_asked_once() {
+    let secret = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = secret.local_addr().unwrap().port();
+    let limits = EgressLimits {
+        connect: Duration::from_millis(50),
+        ..EgressLimits::default()
+    };
+    // A public app; its neighbour and itself turn into this machine and into metadata.
+    let turns = [
+        "192.0.2.1",
+        "127.0.0.1",
+        "169.254.169.254",
+        "::ffff:127.0.0.1",
+    ];
+    for host in ["other.test", "shop.test"] {
+        let egress = Egress::new([], limits).resolving(answering(&turns));
+        let app = narrowed("http://shop.test/", EgressPolicy::Open);
+        let proxy = egress.open(app).await.unwrap();
+        for turn in turns {
+            let (head, _) = connect(&proxy, &format!("{host}:{port}")).await;
+            let denied = head.starts_with("HTTP/1.1 403");
+            assert_eq!(denied, turn != "192.0.2.1", "{host} as {turn}: {head}");
+        }
+        proxy.close().await;
+    }
+    let nobody = tokio::time::timeout(Duration::ZERO, secret.accept()).await;
+    assert!(nobody.is_err(), "nobody came through");
+
+    // A local app is reached at the one address that was checked.
+    let turns = ["127.0.0.1", "169.254.169.254", "10.0.0.1"];
+    let egress = Egress::new([], limits).resolving(answering(&turns));
+    let app = narrowed("http://shop.test/", EgressPolicy::Open);
+    let proxy = egress.open(app).await.unwrap();
+    let to = format!("shop.test:{port}");
+    assert!(connect(&proxy, &to).await.0.starts_with("HTTP/1.1 200"));
+    soon("it came", secret.accept()).await.unwrap();
+    for _ in 1..turns.len() {
+        assert!(connect(&proxy, &to).await.0.starts_with("HTTP/1.1 403"));
+    }
+    proxy.close().await;
+}
+
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_network_error_with_a_reason_for_tunnels() {
     let proxy = open(&[]).await;
@@ -456,7 +514,10 @@ async fn a_name_that_resolves_into_this_machine_is_refused_under_every_policy() 
             soon("the reason", client.read_u8()).await.unwrap(),
         ));
     }
-    assert!(said.contains("the app does not live there"), "{said}");
+    assert!(
+        said.contains("the app does not live in its range"),
+        "{said}"
+    );
     let (head, _) = connect(&proxy, "169.254.169.254:80").await;
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     let denials = proxy.denials().all();

@@ -150,7 +150,13 @@ async fn a_goal_that_goes_through_a_window_replays_and_one_that_has_no_effect_do
     let value = Typed::Literal {
         text: "Ghent".into(),
     };
-    door.perform(Action::Type { target, value }).await.unwrap();
+    door.perform(Action::Type {
+        target,
+        value,
+        replace: true,
+    })
+    .await
+    .unwrap();
     let target = id(&door, "Take it").await;
     let closed = door.perform(Action::Tap { target }).await.unwrap();
     assert_eq!(closed.after.location, "/");

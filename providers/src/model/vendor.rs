@@ -12,11 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use muster_proto::guard::Guard;
 use muster_proto::secret::Secret;
 use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
@@ -255,11 +254,11 @@ impl VendorClient {
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failed::Retry {
                 reason,
-                after: retry_after(headers),
+                after: http::retry_after(headers),
             },
             status if status.is_server_error() => Failed::Retry {
                 reason,
-                after: retry_after(headers),
+                after: http::retry_after(headers),
             },
             _ => Failed::Final(ModelError::Refused { model, reason }),
         }
@@ -339,17 +338,6 @@ fn broken(error: reqwest::Error) -> Failed {
         reason: http::root_cause(&error.without_url()),
         after: None,
     }
-}
-
-/// The vendor's wait: seconds, or a date (RFC 9110, 10.2.3).
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    // A date that has passed asks for no wait.
-    Some(Duration::try_from(date.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
 /// What a vendor says about a failed request.

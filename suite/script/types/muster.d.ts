@@ -172,12 +172,20 @@ declare module 'muster' {
 
   // Goals and judgments.
 
-  export interface JudgmentOptions extends Timeout {
+  export interface AgentOptions extends Timeout {
     /** Name of a configured agent; default: the test's. */
     agent?: string;
   }
 
-  export interface GoalOptions extends JudgmentOptions {
+  export interface JudgmentOptions extends AgentOptions {
+    /**
+     * What is judged: the screen's text (false, the default), its text and a picture (true), or a picture
+     * alone ('only'). Needs a model that takes pictures.
+     */
+    vision?: boolean | 'only';
+  }
+
+  export interface GoalOptions extends AgentOptions {
     /** Values for the goal; secrets and unique() texts may be among them. */
     params?: Record<string, unknown>;
     /** 1 to 100; can only lower what is configured. */

@@ -308,12 +308,49 @@ fn agent(source: &Source<'_>, name: &str, agent: &Agent) -> Checked {
         );
         return Err(source.error(&keys("idle-looks"), message));
     }
-    for (key, settings) in [("model", &agent.model), ("judge", &agent.judge)] {
+    for (key, settings) in [
+        ("model", &agent.model),
+        ("judge", &agent.judge),
+        ("text", &agent.text),
+    ] {
         if let Some(settings) = settings {
             model(source, &keys(key), settings)?;
         }
     }
+    decision(source, &keys("decision"), agent)?;
     remote(source, &keys("remote"), agent)
+}
+
+fn decision(source: &Source<'_>, keys: &[&str], agent: &Agent) -> Checked {
+    let others = agent.executor != ExecutorKind::Decision;
+    if others && (agent.decision.is_some() || agent.text.is_some()) {
+        let message = format!(
+            "`decision` and `text` are for agents with executor = \"decision\"; this one's is \"{}\"",
+            agent.executor.as_str()
+        );
+        return Err(source.error(&keys[..keys.len() - 1], message));
+    }
+    if agent.text.is_some() && agent.decision.is_none() && agent.model.is_none() {
+        return Err(source.error(
+            &keys[..keys.len() - 1],
+            "`text` writes for a service or a model that chooses; add decision = { url = \"…\" } or model",
+        ));
+    }
+    let Some(settings) = &agent.decision else {
+        return Ok(());
+    };
+    let at = |key| [keys, &[key]].concat();
+    web_address(&settings.url).map_err(|message| source.error(&at("url"), message))?;
+    for (key, value) in [
+        ("min-probability", settings.min_probability),
+        ("min-confidence", settings.min_confidence),
+    ] {
+        if !(0.0..=1.0).contains(&value) {
+            return Err(source.error(&at(key), format!("{key} is {value}; it takes 0 to 1")));
+        }
+    }
+    let key = settings.key_env.as_ref();
+    key.map_or(Ok(()), |key| env_name(source, &at("key-env"), key))
 }
 
 fn remote(source: &Source<'_>, keys: &[&str], agent: &Agent) -> Checked {

@@ -14,7 +14,7 @@ use super::{EgressPolicy, Remote, SecretSource};
 pub struct NodeFile {
     /// Where this machine finds each secret; takes the place of the project's own sources.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// Addresses that runs may send prompts to.
+    /// Addresses of models and decision services that runs may send screens to.
     pub models: Vec<ModelPin>,
     /// Remote executors that runs may use, each with the variable that holds its token, whatever the
     /// project says.

@@ -42,7 +42,12 @@ impl Tab {
                     "net::ERR_ABORTED: no document came, but a download or an empty answer",
                 ));
             }
-            Some(reason) => return Err(failed(reason)),
+            Some(reason) => {
+                return Err(EngineError::Navigation {
+                    url: self.unreached(deadline).await.unwrap_or(shown),
+                    reason: reason.into(),
+                });
+            }
             None => {}
         }
         if reply.get("isDownload").and_then(Value::as_bool) == Some(true) {
@@ -110,6 +115,15 @@ impl Tab {
             now.moves > moves || (now.commits > commits && now.loaded)
         })
         .await
+    }
+
+    /// The address that the browser's error page stands for: that of the last redirection.
+    async fn unreached(&self, deadline: Deadline) -> Option<String> {
+        let what = "reading an address";
+        let tree = self.explained("Page.getFrameTree", json!({}), deadline, what);
+        let tree = tree.await.ok()?;
+        let url = tree.pointer("/frameTree/frame/unreachableUrl");
+        url.and_then(Value::as_str).map(without_credentials)
     }
 
     /// Waits until a fresh window shows its blank document: one that is still to come would put off

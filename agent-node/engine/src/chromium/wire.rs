@@ -1,20 +1,23 @@
 //! The DevTools wire of one browser: one socket, one task, replies matched to calls by id.
 //!
-//! Built on chromiumoxide's connection, not on its handler: a handler attaches to every target,
-//! hangs its callers when the browser dies and has no deadlines. Here every call has one, and the
-//! first socket error is the end of the browser. Parameters and replies stay plain JSON, so that a
-//! newer browser with unknown enum values is no error.
+//! Messages are chromiumoxide's; the socket is not its connection, which takes messages of any size,
+//! nor is there its handler, which attaches to every target, hangs its callers when the browser dies
+//! and has no deadlines. Here a message is bounded, every call has a deadline, and the first socket
+//! error is the end of the browser. Parameters and replies stay plain JSON, so that a newer browser
+//! with unknown enum values is no error.
 //!
-//! The task runs without a tracing subscriber: chromiumoxide traces whole messages, and a message
-//! may carry a secret that is being typed.
+//! The task runs without a tracing subscriber: who traces whole messages traces a secret that is
+//! being typed.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use chromiumoxide::Connection;
-use chromiumoxide::error::CdpError;
-use chromiumoxide::types::{CallId, Message, Method, MethodId, Response};
+use async_tungstenite::tokio::{ConnectStream, connect_async_with_config};
+use async_tungstenite::tungstenite::Message as Frame;
+use async_tungstenite::tungstenite::protocol::WebSocketConfig;
+use async_tungstenite::{WebSocketReceiver, WebSocketSender, WebSocketStream};
+use chromiumoxide::types::{CallId, Message, Method, MethodCall, MethodId, Response};
 use futures::StreamExt;
 use muster_proto::guard::Guard;
 use serde::Deserialize;
@@ -30,6 +33,8 @@ const INBOX: usize = 64;
 /// Unanswered calls above which those whose caller left are forgotten.
 const SWEEP: usize = 256;
 
+/// Largest message, bytes. A picture of a large screen has a few million.
+const MAX_MESSAGE: usize = 64 << 20;
 /// Messages that are no DevTools messages, after which the peer is taken for none of ours.
 const MAX_MALFORMED: u32 = 64;
 
@@ -127,26 +132,31 @@ impl chromiumoxide::types::EventMessage for Event {
 impl Wire {
     /// Connects to a browser's DevTools address (`ws://…/devtools/browser/…`).
     pub(super) async fn connect(address: &str, until: Instant) -> Result<Self, CallError> {
-        let connecting =
-            Connection::<Event>::connect(address).with_subscriber(NoSubscriber::default());
-        let connection = match tokio::time::timeout_at(until, connecting).await {
+        let most = Guard::PeerBound.holds().then_some(MAX_MESSAGE);
+        let bounds = WebSocketConfig::default()
+            .max_message_size(most)
+            .max_frame_size(most);
+        let connecting = connect_async_with_config(address, Some(bounds))
+            .with_subscriber(NoSubscriber::default());
+        let (socket, _) = match tokio::time::timeout_at(until, connecting).await {
             Err(_) => return Err(CallError::Timeout),
             Ok(Err(error)) => return Err(CallError::Dead(format!("no connection: {error}"))),
-            Ok(Ok(connection)) => connection,
+            Ok(Ok(connected)) => connected,
         };
         let (inbox, outgoing) = mpsc::channel(INBOX);
         let (dying, death) = watch::channel(None);
         let listeners = Listeners::default();
         let exchange = Exchange {
-            connection,
             outgoing,
             listeners: Arc::clone(&listeners),
+            next: 0,
+            unsent: VecDeque::new(),
             pending: HashMap::new(),
             malformed: 0,
         };
         let task = tokio::spawn(
             async move {
-                let reason = exchange.run().await;
+                let reason = exchange.run(socket).await;
                 dying.send_replace(Some(reason));
             }
             .with_subscriber(NoSubscriber::default()),
@@ -264,46 +274,95 @@ fn lock(listeners: &Listeners) -> MutexGuard<'_, HashMap<String, Arc<dyn Listene
 
 /// What the task owns.
 struct Exchange {
-    connection: Connection<Event>,
     outgoing: mpsc::Receiver<Outgoing>,
     listeners: Listeners,
+    /// The next call's number.
+    next: usize,
+    /// Calls that the socket has yet to take.
+    unsent: VecDeque<Frame>,
     pending: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>>,
     malformed: u32,
 }
 
+/// Sends frames until the socket ends; returns why. It reads on meanwhile: a browser that waits for
+/// us to read may be waited for.
+async fn write(
+    mut socket: WebSocketSender<ConnectStream>,
+    mut frames: mpsc::Receiver<Frame>,
+) -> String {
+    while let Some(frame) = frames.recv().await {
+        if let Err(error) = socket.send(frame).await {
+            return error.to_string();
+        }
+    }
+    "the connection was closed".into()
+}
+
 impl Exchange {
     /// Runs until the socket ends; returns why.
-    async fn run(mut self) -> String {
+    async fn run(mut self, socket: WebSocketStream<ConnectStream>) -> String {
+        let (sink, stream) = socket.split();
+        let (frames, written) = mpsc::channel(1);
+        tokio::select! {
+            reason = self.exchange(stream, frames) => reason,
+            reason = write(sink, written) => reason,
+        }
+    }
+
+    async fn exchange(
+        &mut self,
+        mut socket: WebSocketReceiver<ConnectStream>,
+        frames: mpsc::Sender<Frame>,
+    ) -> String {
         loop {
             tokio::select! {
-                message = self.connection.next() => match message {
-                    Some(Ok(Message::Response(response))) => self.answer(response),
-                    Some(Ok(Message::Event(event))) => self.tell(&event),
-                    // One message that is no DevTools message says nothing about the socket; many do.
-                    Some(Err(CdpError::InvalidMessage(..))) => {
-                        self.malformed = self.malformed.saturating_add(1);
-                        if Guard::PeerBound.holds() && self.malformed > MAX_MALFORMED {
-                            return format!("it sent {} messages that are no DevTools messages", self.malformed);
-                        }
-                    }
+                frame = socket.next() => match frame {
+                    Some(Ok(Frame::Text(text))) => self.take(&text),
+                    Some(Ok(Frame::Ping(_) | Frame::Pong(_))) => {}
+                    Some(Ok(Frame::Close(_))) | None => return "the browser closed the connection".into(),
+                    Some(Ok(_)) => self.malformed = self.malformed.saturating_add(1),
                     Some(Err(error)) => return error.to_string(),
-                    None => return "the browser closed the connection".into(),
                 },
                 call = self.outgoing.recv() => match call {
                     Some(Outgoing::Call(call)) => self.send(call),
                     Some(Outgoing::Close) | None => return "the connection was closed".into(),
                 },
+                Ok(place) = frames.reserve(), if !self.unsent.is_empty() => {
+                    if let Some(frame) = self.unsent.pop_front() {
+                        place.send(frame);
+                    }
+                },
+            }
+            // One message that is no DevTools message says nothing about the socket; many do.
+            if Guard::PeerBound.holds() && self.malformed > MAX_MALFORMED {
+                let many = self.malformed;
+                return format!("it sent {many} messages that are no DevTools messages");
             }
         }
     }
 
+    fn take(&mut self, text: &str) {
+        match serde_json::from_str::<Message<Event>>(text) {
+            Ok(Message::Response(response)) => self.answer(response),
+            Ok(Message::Event(event)) => self.tell(&event),
+            Err(_) => self.malformed = self.malformed.saturating_add(1),
+        }
+    }
+
     fn send(&mut self, call: Call) {
-        let sent = self.connection.submit_command(
-            Cow::Borrowed(call.method),
-            call.session.map(Into::into),
-            call.params,
-        );
-        let (Ok(id), Some(reply)) = (sent, call.reply) else {
+        let id = CallId::new(self.next);
+        self.next = self.next.wrapping_add(1);
+        let message = MethodCall {
+            id,
+            method: Cow::Borrowed(call.method),
+            session_id: call.session,
+            params: call.params,
+        };
+        let Ok(message) = serde_json::to_string(&message) else {
+            return;
+        };
+        self.unsent.push_back(Frame::text(message));
+        let Some(reply) = call.reply else {
             return;
         };
         if self.pending.len() >= SWEEP {

@@ -117,6 +117,24 @@ async fn addresses_that_do_not_load_say_why_at_once() {
 }
 
 #[tokio::test]
+async fn what_did_not_load_is_the_end_of_the_redirections() {
+    let stage = Stage::new().await;
+    let free = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let gone = format!("http://{free}/gone");
+    let a = Reply::empty("302 Found").with("Location", &gone);
+    let a = stage.site.serve("/a", a);
+    let error = stage.page.goto(&a, SOON).await.unwrap_err();
+    assert!(
+        matches!(&error, EngineError::Navigation { url, .. } if *url == gone),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn downloads_and_empty_answers_do_not_hang() {
     let stage = Stage::showing("<p>here</p>").await;
     let file = Reply::html("bytes").with("Content-Disposition", "attachment; filename=a.bin");

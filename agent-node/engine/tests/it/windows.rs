@@ -329,7 +329,7 @@ async fn a_download_is_kept_and_told_and_the_page_stays() {
         .await;
     stage.perform("a", Gesture::Tap).await.unwrap();
     let told = Notice::download("report.txt", Some(5));
-    assert_eq!(stage.notices(1).await, [told.clone()]);
+    assert_eq!(stage.notices(1).await, std::slice::from_ref(&told));
     let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(kept.len(), 1);
     let kept = std::fs::read_to_string(kept[0].as_ref().unwrap().path());

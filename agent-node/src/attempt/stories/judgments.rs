@@ -130,3 +130,51 @@ async fn waiting_and_reading_need_a_model() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_may_change_where_the_text_does_not() {
+    let page = FakePage::new(vec![
+        screen(
+            "http://shop.test/",
+            "Cart",
+            vec![node(1, "status", "Working")],
+        ),
+        screen("http://shop.test/", "Cart", vec![node(2, "status", "Paid")]),
+    ]);
+    let mut story = judged(page.after_looks(0, 5, 1));
+    story.agent.judge.as_mut().unwrap().vision = true;
+    let wait = Op::AgentWaitFor {
+        call: AgentCall {
+            vision: Vision::Also,
+            ..goal("Paid")
+        },
+        interval_ms: Some(1000),
+    };
+    // Each wait looks twice, its own look and the judge's; by text alone it took 4000.
+    let output = story.test(vec![open(), wait]).await;
+    assert_eq!(
+        (output.status, output.record.duration_ms),
+        (Status::Passed, 2000),
+        "{:?}",
+        output.problem
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_need_a_model_that_takes_them() {
+    let sees = || AgentCall {
+        vision: Vision::Only,
+        ..goal("Pay now")
+    };
+    let output = judged(shop())
+        .test(vec![open(), Op::AgentAssert(sees())])
+        .await;
+    assert_eq!(code(&output), ErrorCode::InvalidConfig);
+    let message = output.problem.unwrap().message;
+    assert!(message.contains("[agents.default.judge]"), "{message}");
+
+    let output = Story::of(shop())
+        .test(vec![open(), Op::AgentAssert(sees())])
+        .await;
+    assert_eq!(code(&output), ErrorCode::ModelUnavailable);
+}

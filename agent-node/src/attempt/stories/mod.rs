@@ -35,7 +35,7 @@ use muster_suite::config::{
 };
 use muster_suite::frame::{CallResult, FromWorker};
 use muster_suite::locator::{Locator, LocatorStep, States, TextMatch};
-use muster_suite::op::{self, AgentCall, LocatorMatcher, Op};
+use muster_suite::op::{self, AgentCall, LocatorMatcher, Op, Vision};
 use serde_json::Value;
 use tokio::io::DuplexStream;
 use tokio_util::codec::{FramedRead, FramedWrite};
@@ -128,6 +128,7 @@ impl Executor for Scripted {
 /// A model that answers everything with its name, or declines to.
 struct Echo {
     declines: bool,
+    sees: bool,
 }
 
 #[async_trait]
@@ -156,7 +157,7 @@ impl ModelClient for Echo {
         ModelInfo {
             provider: "test",
             model: "echo".to_owned(),
-            vision: false,
+            vision: self.sees,
         }
     }
 }
@@ -169,8 +170,10 @@ impl Brains for ScriptedBrains {
     }
 
     fn model(&self, model: &Model) -> Result<Arc<dyn ModelClient>, Problem> {
-        let declines = model.name == "coy";
-        Ok(Arc::new(Echo { declines }))
+        Ok(Arc::new(Echo {
+            declines: model.name == "coy",
+            sees: model.vision,
+        }))
     }
 }
 

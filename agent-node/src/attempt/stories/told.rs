@@ -98,6 +98,7 @@ pub(super) fn goal(instruction: &str) -> AgentCall {
         timeout_ms: None,
         max_steps: None,
         max_model_calls: None,
+        vision: Vision::Off,
     }
 }
 

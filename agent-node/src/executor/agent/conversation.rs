@@ -10,7 +10,7 @@ use super::prompt::Fence;
 
 /// Outdated screens are cut down once they take more than this, bytes: about one screen. A cut costs
 /// the vendor's cache what follows it; the goal and all before it stay.
-const STALE_BYTES: usize = 2 * 1024;
+const STALE_BYTES: usize = 1024;
 /// … or outdated screenshots once they are as many.
 const STALE_PICTURES: usize = 3;
 /// Longest answer on one line, characters; longer ones keep [`HEAD`] and [`TAIL`].

@@ -1,12 +1,14 @@
-//! Judgments of the current screen: a statement, or data. One repair, then the answer is invalid.
+//! Judgments of the current screen, by its text, a picture or both: a statement, or data. One repair,
+//! then the answer is invalid.
 
 use std::time::Duration;
 
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
-use muster_proto::step::Tier;
+use muster_proto::step::{EventKind, Tier};
 use muster_proto::verdict::{Answer, Judgment};
-use muster_providers::model::{Message, ModelReply, ModelRequest, ReplyEnd, Tool};
+use muster_providers::model::{Image, Message, ModelReply, ModelRequest, ReplyEnd, Tool};
+use muster_suite::op::Vision;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -107,7 +109,12 @@ async fn answered<T>(
     accept: impl Fn(&str) -> Result<T, Misfit>,
 ) -> Result<T, StepError> {
     let screen = context.harness.observe().await?;
-    let shown = text::render(&screen, SCREEN_BYTES);
+    let picture = picture(context).await?;
+    let text = (context.vision != Vision::Only).then(|| text::render(&screen, SCREEN_BYTES));
+    let shown = prompt::Shown {
+        text: text.as_deref(),
+        pictured: picture.is_some(),
+    };
     let fence = prompt::Fence::new();
     let first = prompt::judgment(
         &fence,
@@ -117,7 +124,10 @@ async fn answered<T>(
         screen.snapshot.viewport,
         &shown,
     );
-    let mut messages = vec![Message::user(first)];
+    let mut messages = vec![Message::User {
+        text: first,
+        images: picture.into_iter().collect(),
+    }];
     let name = tool.name.clone();
     let mut wrong = String::new();
     for _ in 0..ROUNDS {
@@ -162,6 +172,26 @@ async fn answered<T>(
         ErrorCode::ModelOutputInvalid,
         message,
     )))
+}
+
+/// The picture that is wanted. Where the text can do without it, why there is none is noted.
+async fn picture(context: &StepContext<'_>) -> Result<Option<Image>, StepError> {
+    if context.vision.is_off() {
+        return Ok(None);
+    }
+    match (context.harness.screenshot().await, context.vision) {
+        (Ok(image), _) => Ok(Some(image)),
+        (Err(StepError::Refused { message, .. }), Vision::Only) => Err(StepError::Refused {
+            code: ErrorCode::PolicyDenied,
+            message: format!("there is no picture to judge: {message}"),
+        }),
+        (Err(StepError::Refused { message, .. }), _) => {
+            let harness = context.harness;
+            harness.note(EventKind::Noted, "visionDegraded", &message);
+            Ok(None)
+        }
+        (Err(error), _) => Err(error),
+    }
 }
 
 /// The one call's input.

@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use muster_proto::verdict::{Judgment, Verdict};
 use serde_json::Value;
 
+pub(super) use self::prompt::Fence;
 use super::{Executor, StepContext};
 use crate::harness::StepError;
 

@@ -161,7 +161,8 @@ impl<'a> Loop<'a> {
                     "{cut}Answer with a tool call; end with complete_step."
                 ));
             }
-            for call in &reply.calls {
+            for call in reply.calls.iter().map(tools::plain) {
+                let call = &call;
                 // Taken before the call: afterwards its target may be gone.
                 let (signature, target) = signature(call, &screen);
                 let before = Arc::clone(&screen);

@@ -4,6 +4,7 @@ use muster_proto::code::ErrorCode;
 use muster_proto::step::EventKind;
 use muster_proto::verdict::{Answer, Verdict, VerdictStatus};
 use muster_providers::model::{Message, ModelReply, ReplyEnd, TokenUsage, ToolCall};
+use muster_suite::op::Vision;
 use serde_json::{Value, json};
 
 use super::AgentExecutor;
@@ -60,6 +61,7 @@ fn context<'a>(harness: &'a FakeHarness, params: &'a Value) -> StepContext<'a> {
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     }
 }
 
@@ -97,7 +99,10 @@ async fn a_goal_is_reached_by_calls_and_secrets_go_by_name() {
     .map(|(role, name)| id(&drawn, role, name));
     let drawn = drawn.replies([
         says(&[
-            ("type", json!({"target": email, "value": "a@b.c"})),
+            (
+                "act",
+                json!({"do": "type", "target": email, "value": "a@b.c"}),
+            ),
             ("type_secret", json!({"target": password, "name": "pw"})),
         ]),
         says(&[("tap", json!({"target": button}))]),
@@ -127,11 +132,11 @@ async fn a_goal_is_reached_by_calls_and_secrets_go_by_name() {
         told[0]
     );
     assert!(told[2].contains("heading \"Welcome\""), "{}", told[2]);
+    let offered = &drawn.requests()[0].tools;
     assert!(
-        drawn.requests()[0]
-            .tools
+        offered
             .iter()
-            .any(|tool| tool.name == "type_secret")
+            .any(|tool| tool.schema.to_string().contains("type_secret"))
     );
 }
 
@@ -528,12 +533,60 @@ async fn points_are_offered_to_models_that_see_while_pixels_are_open() {
     let offered = |drawn: FakeHarness| async move {
         run(&drawn, &Value::Null).await.unwrap();
         let tools = drawn.requests()[0].tools.clone();
-        let pointing = |tool: &&muster_providers::model::Tool| {
-            tool.name.ends_with("_at") || tool.name == "screenshot"
-        };
-        tools.iter().filter(pointing).count()
+        let act = tools.iter().find(|tool| tool.name == "act").unwrap();
+        let verbs = act.schema["properties"]["do"]["enum"].as_array().unwrap();
+        let pointing = verbs.iter().filter_map(Value::as_str);
+        let pictures = tools.iter().filter(|tool| tool.name == "screenshot");
+        (
+            pointing.filter(|verb| verb.ends_with("_at")).count(),
+            pictures.count(),
+        )
     };
-    assert_eq!(offered(harness(vec![over()])).await, 0);
-    assert_eq!(offered(harness(vec![over()]).seeing(false)).await, 6);
-    assert_eq!(offered(harness(vec![over()]).seeing(true)).await, 0);
+    assert_eq!(offered(harness(vec![over()])).await, (0, 0));
+    assert_eq!(offered(harness(vec![over()]).seeing(false)).await, (5, 1));
+    assert_eq!(offered(harness(vec![over()]).seeing(true)).await, (0, 0));
+}
+
+/// What a judgment is shown with `vision`: its text and how many pictures.
+async fn shown(harness: &FakeHarness, vision: Vision) -> Result<(String, usize), StepError> {
+    let context = StepContext {
+        vision,
+        ..context(harness, &Value::Null)
+    };
+    EXECUTOR.judge(&context).await?;
+    let request = harness.requests()[0].clone();
+    let [Message::User { text, images }] = request.messages.as_slice() else {
+        panic!("{:?}", request.messages)
+    };
+    Ok((text.clone(), images.len()))
+}
+
+#[tokio::test]
+async fn a_judgment_goes_by_text_by_pictures_or_by_both() {
+    let drawn = |closed| {
+        let holds = json!({"answer": "holds", "explanation": "it stands there"});
+        harness(vec![says(&[("judge", holds)])]).seeing(closed)
+    };
+    let text = "heading \"Log in\"";
+    for (vision, written, pictures) in [
+        (Vision::Off, true, 0),
+        (Vision::Also, true, 1),
+        (Vision::Only, false, 1),
+    ] {
+        let (told, images) = shown(&drawn(false), vision).await.unwrap();
+        assert_eq!((told.contains(text), images), (written, pictures), "{told}");
+    }
+
+    let closed = drawn(true);
+    let (told, images) = shown(&closed, Vision::Also).await.unwrap();
+    assert!(told.contains(text) && images == 0, "{told}");
+    let degraded = (EventKind::Noted, "visionDegraded".to_owned());
+    assert_eq!(closed.events(), [degraded]);
+
+    let refused = shown(&drawn(true), Vision::Only).await.unwrap_err();
+    let StepError::Refused { code, message } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(code, ErrorCode::PolicyDenied);
+    assert!(message.ends_with("no pixels"), "{message}");
 }

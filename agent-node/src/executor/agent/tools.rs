@@ -8,12 +8,61 @@ use muster_proto::code::ErrorCode;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::harness::part::{Part, State};
 
 /// The tool that ends the step.
 pub(super) const COMPLETE: &str = "complete_step";
+/// The tool that does something to the page. One schema for all verbs takes a third of the tokens of a
+/// schema for each, and is sent with every request.
+const ACT: &str = "act";
+/// What it can do.
+const VERBS: [&str; 21] = [
+    "tap",
+    "double_tap",
+    "right_click",
+    "long_press",
+    "hover",
+    "drag",
+    "type",
+    "press",
+    "select",
+    "check",
+    "scroll",
+    "scroll_to",
+    "navigate",
+    "back",
+    "type_secret",
+    "upload",
+    "tap_at",
+    "hover_at",
+    "type_at",
+    "select_at",
+    "press_at",
+];
+
+/// For what there are tools and verbs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    /// The step has secrets.
+    pub(super) secrets: bool,
+    /// The model sees, and pixels are open.
+    pub(super) vision: bool,
+    /// The suite has files.
+    pub(super) files: bool,
+}
+
+impl Offer {
+    fn has(self, verb: &str) -> bool {
+        match verb {
+            "type_secret" => self.secrets,
+            "upload" => self.files,
+            verb if verb.ends_with("_at") => self.vision,
+            _ => true,
+        }
+    }
+}
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +158,13 @@ struct WithValue {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct WithFiles {
+    target: String,
+    files: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Point {
     x: u32,
     y: u32,
@@ -128,13 +184,6 @@ struct PointKey {
     x: u32,
     y: u32,
     key: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WithFiles {
-    target: String,
-    files: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -207,7 +256,25 @@ struct WithPath {
     path: String,
 }
 
-/// Parses a call; the error is what the model is told.
+/// A call of `act` as a call of its verb, without the fields that are null; any other call as it is.
+pub(super) fn plain(call: &ToolCall) -> ToolCall {
+    let verb_and_input = || {
+        let mut input: Map<String, Value> = serde_json::from_str(&call.input).ok()?;
+        let verb = input.remove("do")?.as_str()?.to_owned();
+        input.retain(|_, value| !value.is_null());
+        Some((verb, Value::from(input).to_string()))
+    };
+    match verb_and_input() {
+        Some((name, input)) if call.name == ACT => ToolCall {
+            id: call.id.clone(),
+            name,
+            input,
+        },
+        _ => call.clone(),
+    }
+}
+
+/// Parses a plain call; the error is what the model is told.
 pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
     let action = match call.name.as_str() {
         "observe" => {
@@ -363,14 +430,12 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
             input::<Nothing>(call)?;
             Action::Back {}
         }
+        ACT => return Err(format!("refused: `do` is one of {}", VERBS.join(", "))),
         other => {
-            let names: Vec<String> = offered(Offer::ALL)
-                .into_iter()
-                .map(|tool| tool.name)
-                .collect();
             return Err(format!(
-                "refused: there is no tool {other:?}; the tools are {}",
-                names.join(", ")
+                "refused: there is no tool and no verb {other:?}; the tools are observe, screenshot, {ACT} and {COMPLETE}, \
+                 the verbs of {ACT} are {}",
+                VERBS.join(", ")
             ));
         }
     };
@@ -408,42 +473,16 @@ fn optional(text: Option<&str>) -> Result<Option<NodeId>, String> {
     text.map(target).transpose()
 }
 
-/// For what there are tools.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Offer {
-    /// The step has secrets.
-    pub(super) secrets: bool,
-    /// The model sees, and pixels are open.
-    pub(super) vision: bool,
-    /// The suite has files.
-    pub(super) files: bool,
-}
-
-impl Offer {
-    const ALL: Self = Self {
-        secrets: true,
-        vision: true,
-        files: true,
-    };
-}
-
 /// The tools that make sense.
 pub(super) fn offered(offer: Offer) -> Vec<Tool> {
-    let id = json!({"type": "string", "description": "Element id, like n42."});
-    let string = json!({"type": "string"});
-    let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
-    let direction = json!({"type": "string", "enum": ["up", "down", "left", "right"]});
-    let on_target = json!({"target": id});
-    let pixel = json!({"type": "integer", "minimum": 0});
-    let point = json!({"x": pixel, "y": pixel});
     let mut tools = vec![
         tool(
             "observe",
-            "Shows the whole screen again; or only elements with all words of query, or in a state; offset goes on after a cut.",
+            "Shows the whole screen again, or only what has these words or this state; offset goes on after a cut.",
             &json!({
-                "query": string,
+                "query": {"type": "string"},
                 "state": {"type": "string", "enum": State::NAMES},
-                "offset": {"type": "integer", "minimum": 0},
+                "offset": {"type": "integer"},
             }),
             &[],
         ),
@@ -453,122 +492,65 @@ pub(super) fn offered(offer: Offer) -> Vec<Tool> {
             &json!({}),
             &[],
         ),
-        tool("tap", "Clicks an element.", &on_target, &["target"]),
-        tool("double_tap", "Clicks twice.", &on_target, &["target"]),
-        tool(
-            "long_press",
-            "Presses and holds.",
-            &json!({"target": id, "ms": {"type": "integer"}}),
-            &["target"],
-        ),
-        tool(
-            "right_click",
-            "Clicks with the right button.",
-            &on_target,
-            &["target"],
-        ),
-        tool(
-            "drag",
-            "Drags an element onto another.",
-            &json!({"target": id, "to": id}),
-            &["target", "to"],
-        ),
-        tool(
-            "type",
-            "Puts text into a field, replacing what it held unless replace is false. Without target: types into what has the focus.",
-            &json!({"target": id, "value": string, "replace": {"type": "boolean"}}),
-            &["value"],
-        ),
-        tool(
-            "type_secret",
-            "Puts a declared secret into a field. You never see its value.",
-            &json!({"target": id, "name": {"type": "string", "description": "The secret's name."}}),
-            &["target", "name"],
-        ),
-        tool(
-            "press",
-            "Presses a key on an element, or on what has the focus: Enter, Escape, Tab, ArrowDown, Control+A, …",
-            &json!({"target": id, "key": string, "times": times}),
-            &["key"],
-        ),
-        tool(
-            "select",
-            "Picks an option of a select by its visible label.",
-            &json!({"target": id, "value": string}),
-            &["target", "value"],
-        ),
-        tool(
-            "check",
-            "Puts a checkbox, radio button or switch into a state; on unless said otherwise.",
-            &json!({"target": id, "checked": {"type": "boolean"}}),
-            &["target"],
-        ),
-        tool(
-            "upload",
-            "Gives files of the suite, by their paths, to a file field or what opens its chooser.",
-            &json!({"target": id, "files": {"type": "array", "items": string, "minItems": 1, "maxItems": MAX_FILES}}),
-            &["target", "files"],
-        ),
-        tool(
-            "hover",
-            "Moves the pointer over an element.",
-            &on_target,
-            &["target"],
-        ),
-        tool(
-            "scroll",
-            "Scrolls the page, or the area around target, by a screen.",
-            &json!({"direction": direction, "target": id, "times": times}),
-            &["direction"],
-        ),
-        tool(
-            "scroll_to",
-            "Scrolls target into view; or with text, until that comes up (target: in the area around it).",
-            &json!({"target": id, "text": {"type": "string", "maxLength": MAX_SOUGHT}, "direction": direction}),
-            &[],
-        ),
-        tool(
-            "navigate",
-            "Goes to an address of the app: path and query, no host.",
-            &json!({"path": string}),
-            &["path"],
-        ),
-        tool("back", "Goes one step back in history.", &json!({}), &[]),
-        tool(
-            "tap_at",
-            "Clicks a point of the newest screenshot, in its pixels.",
-            &point,
-            &["x", "y"],
-        ),
-        tool("hover_at", "Moves the pointer there.", &point, &["x", "y"]),
-        tool(
-            "type_at",
-            "Types into what is there.",
-            &json!({"x": pixel, "y": pixel, "value": string}),
-            &["x", "y", "value"],
-        ),
-        tool(
-            "press_at",
-            "Presses a key there.",
-            &json!({"x": pixel, "y": pixel, "key": string}),
-            &["x", "y", "key"],
-        ),
-        tool(
-            "select_at",
-            "Picks an option by its label there.",
-            &json!({"x": pixel, "y": pixel, "value": string}),
-            &["x", "y", "value"],
-        ),
+        act(offer),
         complete(),
     ];
-    tools.retain(|tool| match tool.name.as_str() {
-        "type_secret" => offer.secrets,
-        "screenshot" => offer.vision,
-        name if name.ends_with("_at") => offer.vision,
-        "upload" => offer.files,
-        _ => true,
-    });
+    tools.retain(|tool| offer.vision || tool.name != "screenshot");
     tools
+}
+
+/// The tool that does something to the page.
+fn act(offer: Offer) -> Tool {
+    let mut description =
+        "Does one thing to the page. Fields of each verb, optional ones in brackets:\n\
+        tap, double_tap, right_click, hover: target\n\
+        long_press: target [ms]\n\
+        drag: target to\n\
+        type: value [target] [replace]; without target into what has the focus\n\
+        press: key [target] [times]; Enter, Tab, Control+A, …\n\
+        select: target value; an option's label\n\
+        check: target [checked]; a checkbox, radio or switch, on unless checked is false\n\
+        scroll: direction [target] [times]; by a screen\n\
+        scroll_to: target, or text [target] [direction]; until it comes up\n\
+        navigate: path; within the app\n\
+        back"
+            .to_owned();
+    let string = json!({"type": "string"});
+    let times = json!({"type": "integer", "minimum": 1, "maximum": MAX_TIMES});
+    let mut properties = json!({
+        "target": {"type": "string", "description": "Element id, like n42."},
+        "to": string,
+        "value": string,
+        "replace": {"type": "boolean"},
+        "key": string,
+        "times": times,
+        "checked": {"type": "boolean"},
+        "direction": {"type": "string", "enum": ["up", "down", "left", "right"]},
+        "text": {"type": "string", "maxLength": MAX_SOUGHT},
+        "path": string,
+        "ms": {"type": "integer"},
+    });
+    if offer.secrets {
+        description.push_str("\ntype_secret: target name; a declared secret, which you never see");
+        properties["name"] = string.clone();
+    }
+    if offer.files {
+        description.push_str("\nupload: target files; paths of the suite's files");
+        properties["files"] = json!({"type": "array", "items": string, "maxItems": MAX_FILES});
+    }
+    if offer.vision {
+        description.push_str(
+            "\ntap_at, hover_at: x y; pixels of the newest screenshot\n\
+             type_at, select_at: x y value\n\
+             press_at: x y key",
+        );
+        let pixel = json!({"type": "integer", "minimum": 0});
+        properties["x"] = pixel.clone();
+        properties["y"] = pixel;
+    }
+    let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| offer.has(verb)).collect();
+    properties["do"] = json!({"type": "string", "enum": verbs});
+    tool(ACT, &description, &properties, &["do"])
 }
 
 /// The tool that ends the step.
@@ -604,39 +586,75 @@ mod tests {
     use super::*;
 
     fn call(name: &str, input: &str) -> Result<Call, String> {
-        parse(&ToolCall {
+        parse(&plain(&ToolCall {
             id: "1".to_owned(),
             name: name.to_owned(),
             input: input.to_owned(),
-        })
+        }))
     }
 
     #[test]
-    fn every_offered_tool_parses_and_no_other() {
-        let full = json!({"target": "#n7", "to": "n8", "x": 3, "y": 4, "files": ["a.pdf"], "direction": "down", "value": "x", "name": "pw", "key": "Enter", "path": "/", "status": "passed", "summary": "done"});
-        for tool in offered(Offer::ALL) {
-            let mut fitting = full.clone();
-            let fields = tool.schema["required"].as_array().unwrap().clone();
-            fitting
-                .as_object_mut()
-                .unwrap()
-                .retain(|key, _| fields.contains(&json!(key)));
-            if tool.name == "scroll_to" {
-                fitting["target"] = json!("n7");
-            }
-            call(&tool.name, &fitting.to_string()).unwrap();
-            fitting["selector"] = json!("#pay");
-            let refusal = call(&tool.name, &fitting.to_string()).unwrap_err();
+    fn every_tool_and_verb_takes_its_own_fields_and_no_other() {
+        let inputs = [
+            ("observe", "{}"),
+            ("screenshot", "{}"),
+            (COMPLETE, r#"{"status":"passed","summary":"done"}"#),
+            ("tap", r#"{"target":"n7"}"#),
+            ("double_tap", r#"{"target":"n7"}"#),
+            ("right_click", r#"{"target":"n7"}"#),
+            ("long_press", r#"{"target":"n7"}"#),
+            ("hover", r##"{"target":"#n7"}"##),
+            ("drag", r#"{"target":"n7","to":"n8"}"#),
+            ("type", r#"{"target":"n7","value":"x"}"#),
+            ("press", r#"{"key":"Enter"}"#),
+            ("select", r#"{"target":"n7","value":"x"}"#),
+            ("check", r#"{"target":"n7"}"#),
+            ("scroll", r#"{"direction":"up"}"#),
+            ("scroll_to", r#"{"target":"n7"}"#),
+            ("navigate", r#"{"path":"/"}"#),
+            ("back", "{}"),
+            ("type_secret", r#"{"target":"n7","name":"pw"}"#),
+            ("upload", r#"{"target":"n7","files":["a.pdf"]}"#),
+            ("tap_at", r#"{"x":3,"y":4}"#),
+            ("hover_at", r#"{"x":3,"y":4}"#),
+            ("type_at", r#"{"x":3,"y":4,"value":"x"}"#),
+            ("select_at", r#"{"x":3,"y":4,"value":"x"}"#),
+            ("press_at", r#"{"x":3,"y":4,"key":"Enter"}"#),
+        ];
+        for (name, input) in inputs {
+            let parsed = call(name, input).unwrap();
+            let mut more: Value = serde_json::from_str(input).unwrap();
+            more["selector"] = json!("#pay");
+            let refusal = call(name, &more.to_string()).unwrap_err();
             assert!(
                 refusal.starts_with("refused: ") && refusal.contains("selector"),
                 "{refusal}"
             );
+            let (Call::Act(_) | Call::At { .. }) = parsed else {
+                continue;
+            };
+            let mut act: Value = serde_json::from_str(input).unwrap();
+            act["do"] = json!(name);
+            act["to"] = act.get("to").cloned().unwrap_or_default();
+            assert_eq!(call(ACT, &act.to_string()), Ok(parsed), "null is left out");
         }
-        assert!(
-            call("evaluate", "{}")
-                .unwrap_err()
-                .contains("no tool \"evaluate\"")
-        );
+        let offer = |all| Offer {
+            secrets: all,
+            vision: all,
+            files: all,
+        };
+        let verbs = |all| act(offer(all)).schema["properties"]["do"]["enum"].clone();
+        assert_eq!(verbs(true), json!(inputs.map(|(name, _)| name)[3..]));
+        assert_eq!(verbs(false), json!(VERBS[..14]));
+    }
+
+    #[test]
+    fn what_nobody_offers_is_refused_by_name() {
+        let refused = |name, input| call(name, input).unwrap_err();
+        assert!(refused("evaluate", "{}").contains("no tool and no verb \"evaluate\""));
+        assert!(refused(ACT, r#"{"do":"evaluate"}"#).contains("no verb \"evaluate\""));
+        assert!(refused(ACT, r#"{"target":"n7"}"#).contains("`do` is one of tap"));
+        assert!(refused(ACT, "tap n7").contains("`do` is one of tap"));
     }
 
     #[test]

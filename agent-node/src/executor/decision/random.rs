@@ -7,8 +7,9 @@ use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
 use rand::{Rng, SeedableRng};
 
-use super::Chooser;
 use super::request::{Answer, Choice, Do, Operation, Question, Request};
+use super::{Chooser, Unanswered};
+use crate::harness::Harness;
 
 /// Picks an operation, then a target, then a value or option, each uniformly, by a seeded
 /// generator. It shows how many goals are reached without understanding them: if many are, the
@@ -35,13 +36,14 @@ impl Chooser for RandomChooser {
         "random"
     }
 
-    async fn choose(&self, request: &Request) -> Choice {
+    async fn choose(&self, request: &Request, door: &dyn Harness) -> Result<Choice, Unanswered> {
+        door.decide()?;
         let mut generator = self
             .generator
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let answer = match request.question {
-            Question::Completion => Answer::Holds,
+            Question::Completion | Question::Verdict => Answer::Holds,
             Question::Operation
                 if !request.history.is_empty() && generator.random_ratio(1, STOPS) =>
             {
@@ -49,13 +51,13 @@ impl Chooser for RandomChooser {
             }
             Question::Operation => pick(request, &mut generator).map_or(Answer::None, Answer::Do),
         };
-        Choice {
+        Ok(Choice {
             answer,
             probability: 1.0,
-            margin: 1.0,
+            confidence: 1.0,
             why: "at random".to_owned(),
             memory: None,
-        }
+        })
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Request {
     pub omitted: usize,
     /// What may be typed; at most [`MAX_OPTIONS`].
     pub values: Vec<Offered>,
+    /// Whether a text model writes what is typed if no value is chosen.
+    pub writes: bool,
     /// The last ten actions, oldest first.
     pub history: Vec<Past>,
     /// What the chooser asked to be told again; none on the first turn.
@@ -46,6 +48,8 @@ pub enum Question {
     Operation,
     /// Whether the goal is reached on this fresh screen.
     Completion,
+    /// Whether the statement that stands as the goal holds on this screen.
+    Verdict,
 }
 
 /// The page as a whole.
@@ -100,6 +104,8 @@ pub struct Row {
     pub options: Vec<String>,
     /// Texts around it, nearest first.
     pub around: Vec<Around>,
+    /// The nearest element above it that says the same and can be acted on too.
+    pub inside: Option<NodeId>,
 }
 
 impl Row {
@@ -232,6 +238,21 @@ impl Operation {
         Operation::ScrollTo,
         Operation::Back,
     ];
+
+    /// Its name in questions.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Operation::Tap => "tap",
+            Operation::Type => "type",
+            Operation::TypeSecret => "type_secret",
+            Operation::Submit => "submit",
+            Operation::Select => "select",
+            Operation::Check => "check",
+            Operation::Uncheck => "uncheck",
+            Operation::ScrollTo => "scroll_to",
+            Operation::Back => "back",
+        }
+    }
 }
 
 /// An earlier action of the step.
@@ -265,15 +286,15 @@ pub struct Choice {
     pub answer: Answer,
     /// 0 to 1: how much of the belief lies on it.
     pub probability: f64,
-    /// 0 to 1: the distance to the second best.
-    pub margin: f64,
+    /// 0 to 1: how far the chooser trusts itself here.
+    pub confidence: f64,
     /// Why, in a line for people.
     pub why: String,
     /// To be told again on the next turn.
     pub memory: Option<Value>,
 }
 
-/// Answers to both questions.
+/// Answers to all questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Do this.
@@ -282,13 +303,15 @@ pub enum Answer {
     None,
     /// The goal is reached.
     Done,
+    /// The app doesn't do what the goal asks.
+    Failed,
     /// The goal can't be followed at all.
     Blocked,
-    /// Completion: it is reached.
+    /// Completion and verdict: it is so.
     Holds,
-    /// Completion: it is not.
+    /// Completion and verdict: it is not.
     Fails,
-    /// Completion: the screen doesn't tell.
+    /// Completion and verdict: the screen doesn't tell.
     Inconclusive,
 }
 
@@ -299,7 +322,7 @@ pub struct Do {
     pub operation: Operation,
     /// Index of the row; none only for `Back`.
     pub row: Option<usize>,
-    /// Index of the value, for `Type` and `TypeSecret`.
+    /// Index of the value, for `Type` and `TypeSecret`; none for `Type` = the text model writes.
     pub value: Option<usize>,
     /// Index of the option, for `Select`.
     pub option: Option<usize>,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster_engine::Node;
+use muster_engine::{Node, NodeId};
 
 use super::request::{Around, AroundKind, Dialog, MAX_OPTIONS, Operation, PageState, Row};
 use crate::harness::Observation;
@@ -51,17 +51,19 @@ const TAPPED: &[&str] = &[
 /// The table and how many elements it leaves out.
 pub(super) fn rows(screen: &Observation) -> (Vec<Row>, usize) {
     let outline = Outline::new(screen.nodes());
-    let mut rows: Vec<(bool, Row)> = Vec::new();
-    for (index, node) in screen.nodes().iter().enumerate() {
-        let operations = operations(node);
-        if !operations.is_empty() {
-            rows.push((node.in_viewport, outline.row(index, operations)));
-        }
-    }
-    let omitted = rows.len().saturating_sub(MAX_OPTIONS);
-    rows.sort_by_key(|(in_viewport, _)| !in_viewport);
-    rows.truncate(MAX_OPTIONS);
-    (rows.into_iter().map(|(_, row)| row).collect(), omitted)
+    let nodes = screen.nodes();
+    let mut acted: Vec<(usize, Vec<Operation>)> = (0..nodes.len())
+        .map(|index| (index, operations(&nodes[index])))
+        .filter(|(_, operations)| !operations.is_empty())
+        .collect();
+    let omitted = acted.len().saturating_sub(MAX_OPTIONS);
+    // Controls are kept rather than what only looks clickable, then what is in view.
+    acted.sort_by_key(|(index, _)| (passive(&nodes[*index]), !nodes[*index].in_viewport, *index));
+    acted.truncate(MAX_OPTIONS);
+    acted.sort_by_key(|(index, _)| (!nodes[*index].in_viewport, *index));
+    let rows = acted.into_iter();
+    let rows = rows.map(|(index, operations)| outline.row(index, operations));
+    (rows.collect(), omitted)
 }
 
 /// The page around the table.
@@ -100,6 +102,14 @@ pub(super) fn page(screen: &Observation) -> PageState {
             })
             .collect(),
     }
+}
+
+/// Clickable, and by its role no control.
+fn passive(node: &Node) -> bool {
+    !node.editable
+        && node.options.is_empty()
+        && node.states.checked.is_none()
+        && !TAPPED.contains(&node.role.as_str())
 }
 
 fn operations(node: &Node) -> Vec<Operation> {
@@ -266,7 +276,21 @@ impl<'a> Outline<'a> {
             operations,
             options: node.options.clone(),
             around: self.around(index),
+            inside: self.inside(index),
         }
+    }
+
+    /// The nearest element above that says the same and can be acted on.
+    fn inside(&self, index: usize) -> Option<NodeId> {
+        let mut above = self.parents[index];
+        while let Some(at) = above {
+            let node = &self.nodes[at];
+            if said(node) == said(&self.nodes[index]) && !operations(node).is_empty() {
+                return Some(node.id);
+            }
+            above = self.parents[at];
+        }
+        None
     }
 }
 

@@ -2,6 +2,8 @@
 //! choice makes of the same goals. `UPDATE=1` rewrites the expected lines of `cases/*.txt`; read the
 //! difference before keeping it.
 
+mod cascade;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,16 +11,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use muster_proto::code::ErrorCode;
 use muster_proto::verdict::{Answer as Tristate, Verdict, VerdictStatus};
+use muster_suite::op::Vision;
 use serde_json::Value;
 
 use super::keyless::Keyless;
 use super::{
     Answer, Choice, Chooser, DecisionExecutor, Do, Gates, Operation, Question, RandomChooser,
-    Request,
+    Request, Unanswered,
 };
 use crate::executor::sketch::{App, FakeHarness};
 use crate::executor::{Executor, StepContext};
-use crate::harness::StepError;
+use crate::harness::{Harness, StepError};
 
 /// A goal on a drawn app.
 struct Case {
@@ -86,6 +89,7 @@ async fn follow(case: &Case, chooser: Arc<dyn Chooser>) -> Vec<String> {
         ledger: "",
         replayed: &case.replayed,
         handed_off: None,
+        vision: Vision::Off,
     };
     let executor = DecisionExecutor::new(chooser, Gates::default());
     let verdict = executor.run_step(&context).await;
@@ -181,15 +185,15 @@ impl Chooser for Stubborn {
         "stubborn"
     }
 
-    async fn choose(&self, _: &Request) -> Choice {
+    async fn choose(&self, _: &Request, _: &dyn Harness) -> Result<Choice, Unanswered> {
         let answer = self.0.clone();
-        Choice {
+        Ok(Choice {
             answer,
             probability: 0.5,
-            margin: 0.5,
+            confidence: 0.5,
             why: "because".to_owned(),
             memory: None,
-        }
+        })
     }
 }
 
@@ -209,6 +213,7 @@ async fn at_the_door(
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     let verdict = DecisionExecutor::new(chooser, gates)
         .run_step(&context)
@@ -248,7 +253,7 @@ async fn three_actions_without_effect_end_the_step() {
 async fn an_unsure_choice_is_not_acted_on() {
     let gates = Gates {
         min_probability: 0.6,
-        min_margin: 0.0,
+        min_confidence: 0.0,
     };
     let (verdict, harness) = at_the_door(Arc::new(Stubborn(tap(1))), gates, "Open").await;
     assert_eq!(
@@ -295,18 +300,18 @@ impl Chooser for Claims {
         "claims"
     }
 
-    async fn choose(&self, request: &Request) -> Choice {
+    async fn choose(&self, request: &Request, _: &dyn Harness) -> Result<Choice, Unanswered> {
         let answer = match request.question {
             Question::Operation => Answer::Done,
-            Question::Completion => Answer::Inconclusive,
+            Question::Completion | Question::Verdict => Answer::Inconclusive,
         };
-        Choice {
+        Ok(Choice {
             answer,
             probability: 1.0,
-            margin: 1.0,
+            confidence: 1.0,
             why: "so I say".to_owned(),
             memory: None,
-        }
+        })
     }
 }
 
@@ -321,6 +326,7 @@ async fn nothing_is_judged_without_a_model() {
         ledger: "",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     };
     let executor = DecisionExecutor::new(Arc::new(Keyless), Gates::default());
     let judgment = executor.judge(&context).await.unwrap();

@@ -18,6 +18,7 @@ use muster_proto::v1::request::Request as Asked;
 use muster_proto::v1::to_executor::Message as Sent;
 use muster_proto::verdict::{Answer, VerdictStatus};
 use muster_suite::config::Remote;
+use muster_suite::op::Vision;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -182,6 +183,7 @@ fn context<'a>(harness: &'a FakeHarness, params: &'a Value) -> StepContext<'a> {
         ledger: "open /login",
         replayed: &[],
         handed_off: None,
+        vision: Vision::Off,
     }
 }
 

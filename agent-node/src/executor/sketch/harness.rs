@@ -33,6 +33,7 @@ struct State {
     actions: u32,
     replies: VecDeque<ModelReply>,
     requests: Vec<ModelRequest>,
+    tiers: Vec<Tier>,
     events: Vec<(EventKind, String)>,
     /// Whether its models take pictures.
     sees: bool,
@@ -67,6 +68,7 @@ impl FakeHarness {
             actions: 0,
             replies: VecDeque::new(),
             requests: Vec::new(),
+            tiers: Vec::new(),
             events: Vec::new(),
             sees: false,
             closed: false,
@@ -141,6 +143,11 @@ impl FakeHarness {
     /// What the model was asked.
     pub(in crate::executor) fn requests(&self) -> Vec<ModelRequest> {
         self.state().requests.clone()
+    }
+
+    /// What the model was asked for, one a request.
+    pub(in crate::executor) fn tiers(&self) -> Vec<Tier> {
+        self.state().tiers.clone()
     }
 
     /// The id of a node on the current screen.
@@ -336,8 +343,9 @@ impl Harness for FakeHarness {
         self.state().events.push((kind, name.to_owned()));
     }
 
-    async fn complete(&self, _: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
+    async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
         let mut state = self.state();
+        state.tiers.push(tier);
         state.requests.push(request.clone());
         if state.overflows > 0 {
             state.overflows -= 1;

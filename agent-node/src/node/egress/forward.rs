@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use super::denied::DeniedPorts;
 use super::headers;
 use super::policy::Policy;
-use super::reach::{self, Unreached};
+use super::reach::{self, Resolver, Unreached};
 use crate::harness::Denials;
 
 /// How long a client may take for the head of a request, idle time before it included.
@@ -37,6 +37,7 @@ const HEADERS: usize = 256;
 pub(super) struct Door {
     pub(super) denied: DeniedPorts,
     pub(super) policy: Arc<Policy>,
+    pub(super) resolver: Resolver,
     pub(super) denials: Arc<Denials>,
     pub(super) connect: Duration,
     pub(super) stop: CancellationToken,

@@ -41,8 +41,9 @@ struct Rule {
 enum Reach {
     /// This machine.
     Loopback,
-    /// Somebody's own network.
-    Private,
+    /// Somebody's own network, of one of the ranges that are set apart for them; by its first
+    /// address.
+    Private(IpAddr),
     Public,
     /// Link-local, metadata, multicast, unspecified: nobody's app lives there.
     Never,
@@ -109,7 +110,7 @@ impl Policy {
         let allowed = match reach {
             Reach::Public => true,
             Reach::Never => false,
-            Reach::Loopback | Reach::Private => {
+            Reach::Loopback | Reach::Private(_) => {
                 // A name of the app that is public today and private tomorrow is not the app.
                 let home = match self.is_app_host(&host) {
                     true => self.home.get_or_init(|| reach),
@@ -128,7 +129,7 @@ impl Policy {
             guard: Guard::EgressAddress,
             why: match reach {
                 Reach::Never => format!("{ip} is an address that no page reaches"),
-                _ => format!("{ip} is private and the app does not live there"),
+                _ => format!("{ip} is private and the app does not live in its range"),
             },
         })
     }
@@ -220,13 +221,16 @@ fn reach(ip: IpAddr) -> Reach {
                 || a >= 240
             {
                 Reach::Never
-            } else if v4.is_private()
-                || (a == 100 && (64..128).contains(&b))
-                || (a == 198 && (18..20).contains(&b))
-            {
-                Reach::Private
             } else {
-                Reach::Public
+                let range = match (a, b) {
+                    (10, _) => [10, 0, 0, 0],
+                    (172, 16..32) => [172, 16, 0, 0],
+                    (192, 168) => [192, 168, 0, 0],
+                    (100, 64..128) => [100, 64, 0, 0],
+                    (198, 18..20) => [198, 18, 0, 0],
+                    _ => return Reach::Public,
+                };
+                Reach::Private(Ipv4Addr::from(range).into())
             }
         }
         IpAddr::V6(v6) => {
@@ -239,8 +243,10 @@ fn reach(ip: IpAddr) -> Reach {
                 || (first & 0xffc0) == 0xfe80
             {
                 Reach::Never
-            } else if (first & 0xfe00) == 0xfc00 || (first & 0xffc0) == 0xfec0 {
-                Reach::Private
+            } else if (first & 0xfe00) == 0xfc00 {
+                Reach::Private(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0).into())
+            } else if (first & 0xffc0) == 0xfec0 {
+                Reach::Private(Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0).into())
             } else if let Some(v4) = embedded(v6) {
                 reach(IpAddr::V4(v4))
             } else {
@@ -380,6 +386,12 @@ mod tests {
         assert!(at("http://127.0.0.1:4000/", "localhost", "::1"));
         assert!(at("http://10.0.0.5/", "10.0.0.6", "10.0.0.6"));
         assert!(!at("http://10.0.0.5/", "localhost", "127.0.0.1"));
+        for elsewhere in ["192.168.0.9", "172.16.0.1", "100.64.0.1", "fd12::1"] {
+            assert!(
+                !at("http://10.0.0.5/", "x.example", elsewhere),
+                "{elsewhere}"
+            );
+        }
         assert!(at("https://shop.example/", "intranet.example", "10.0.0.8"));
         for ip in [
             "169.254.169.254",

@@ -1,8 +1,13 @@
 //! Resolving, checking and connecting, in that order and on the same addresses.
 
+use std::fmt;
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use hyper::StatusCode;
 use muster_proto::guard::Guard;
 use tokio::net::{TcpStream, lookup_host};
@@ -38,6 +43,37 @@ impl Unreached {
     }
 }
 
+/// Finds the addresses of a host and port.
+#[derive(Clone)]
+pub struct Resolver(Arc<Lookup>);
+
+type Lookup = dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
+
+impl Resolver {
+    /// One that answers by a function.
+    pub fn new(
+        lookup: impl Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self(Arc::new(lookup))
+    }
+
+    /// This machine's.
+    pub fn system() -> Self {
+        Self::new(|host, port| {
+            async move { Ok(lookup_host((host, port)).await?.collect()) }.boxed()
+        })
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
 /// A connection to `host` (a name or an address, IPv6 without brackets).
 pub(super) async fn connect(host: &str, port: u16, door: &Door) -> Result<TcpStream, Unreached> {
     let within = door.connect;
@@ -59,11 +95,10 @@ pub(super) async fn connect(host: &str, port: u16, door: &Door) -> Result<TcpStr
         server: server.clone(),
         reason,
     };
-    let found = timeout(within, lookup_host((host, port))).await;
+    let found = timeout(within, door.resolver.0(host.to_owned(), port)).await;
     let found = found
         .map_err(|_| too_slow())?
         .map_err(|error| unresolved(error.to_string()))?;
-    let found: Vec<SocketAddr> = found.collect();
     if found.is_empty() {
         return Err(unresolved("it has no address".to_owned()));
     }

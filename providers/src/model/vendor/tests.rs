@@ -307,19 +307,6 @@ async fn addresses_are_checked_before_anything_is_sent() {
     );
 }
 
-#[test]
-fn a_wait_is_told_in_seconds_or_as_a_date() {
-    let wait = |text: &str| {
-        let value = HeaderValue::from_str(text).unwrap();
-        retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value)]))
-    };
-    assert_eq!(wait(" 7 "), Some(Duration::from_secs(7)));
-    assert_eq!(wait("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
-    let later = wait("Fri, 31 Dec 2100 23:59:59 GMT").unwrap();
-    assert!(later > Duration::from_secs(3600 * 24 * 365), "{later:?}");
-    assert_eq!(wait("soon"), None);
-}
-
 #[tokio::test]
 async fn a_dead_model_is_not_asked_by_everybody() {
     for (vendor, _) in VENDORS {

@@ -10,8 +10,9 @@ import { isUnique } from 'muster:unique';
 const MAX_INSTRUCTION = 8192;
 const MAX_PARAMS = 64 * 1024;
 const MAX_DEPTH = 32;
-const JUDGMENT = { timeout: milliseconds, agent: text };
-const PIXELS = ['vision', 'screenshot'];
+const CALL = { timeout: milliseconds, agent: text };
+const JUDGMENT = { ...CALL, vision };
+const VISION = new Map([[false, undefined], [true, 'also'], ['only', 'only']]);
 
 /** Reaches goals and judges the screen. */
 export class Agent {
@@ -23,30 +24,30 @@ export class Agent {
 
   async act(goal, given) {
     const known = {
-      ...JUDGMENT,
+      ...CALL,
       params: plainObject,
       maxSteps: integer(1, 100),
       maxModelCalls: integer(1, 100),
     };
-    const opts = options(given, 'agent.act()', known, [...PIXELS, 'schema']);
+    const opts = options(given, 'agent.act()', known, ['vision', 'screenshot', 'schema']);
     return step(this.#scope, { op: 'agentAct', ...agentCall('agent.act()', goal, opts) });
   }
 
   async assert(statement, given) {
-    const opts = options(given, 'agent.assert()', JUDGMENT, PIXELS);
+    const opts = options(given, 'agent.assert()', JUDGMENT, ['screenshot']);
     return done(await step(this.#scope, { op: 'agentAssert', ...agentCall('agent.assert()', statement, opts) }));
   }
 
   async waitFor(statement, given) {
     const known = { ...JUDGMENT, interval: integer(100, 60_000, 'milliseconds'), maxModelCalls: integer(1, 100) };
-    const opts = options(given, 'agent.waitFor()', known, PIXELS);
+    const opts = options(given, 'agent.waitFor()', known, ['screenshot']);
     const op = { op: 'agentWaitFor', call: agentCall('agent.waitFor()', statement, opts) };
     if (opts.interval !== undefined) op.intervalMs = opts.interval;
     return done(await step(this.#scope, op));
   }
 
   async extract(what, given) {
-    const opts = options(given, 'agent.extract()', { ...JUDGMENT, schema: jsonSchema }, PIXELS);
+    const opts = options(given, 'agent.extract()', { ...JUDGMENT, schema: jsonSchema }, ['screenshot']);
     if (opts.schema === undefined) throw invalid('agent.extract() takes { schema }, a JSON Schema');
     return step(this.#scope, {
       op: 'agentExtract',
@@ -71,7 +72,13 @@ function agentCall(call, said, opts) {
     if (unique.length) result.unique = unique;
   }
   for (const key of ['agent', 'maxSteps', 'maxModelCalls']) if (opts[key] !== undefined) result[key] = opts[key];
+  const seen = VISION.get(opts.vision);
+  if (seen) result.vision = seen;
   return result;
+}
+
+function vision(value, what) {
+  if (!VISION.has(value)) throw invalid(`${what} takes true, false or 'only'`);
 }
 
 function plainObject(value, what) {

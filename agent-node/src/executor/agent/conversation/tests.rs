@@ -50,7 +50,7 @@ fn texts(conversation: &Conversation) -> Vec<String> {
 #[test]
 fn outdated_screens_stay_until_a_batch_is_due() {
     let mut talk = started();
-    let screen = |number: usize| format!("screen {number} {}", "x".repeat(700));
+    let screen = |number: usize| format!("screen {number} {}", "x".repeat(350));
     for number in 1..=3 {
         round(&mut talk, number, &[(Told::Screen, screen(number))]);
         talk.tidy(0);

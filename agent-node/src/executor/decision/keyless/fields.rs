@@ -285,6 +285,26 @@ pub(super) fn put(
         Ok(found) => return Ok(act(&found, Operation::Type)),
         Err(miss) => miss,
     };
+    // "The text field", where there is only one.
+    if !want.required.is_empty() && want.required.iter().all(|stem| stem == "text") {
+        let fields = screen.items.iter().enumerate();
+        let mut fields = fields.filter(|(_, item)| item.row.offers(Operation::Type));
+        if let (Some((row, only)), None) = (fields.next(), fields.next())
+            && !only.row.is("secure")
+            && !want.excluded.contains(&only.row.id.0)
+        {
+            let found = Pick {
+                row,
+                option: None,
+                score: 1.0,
+                margin: 1.0,
+            };
+            return Ok(match only.row.value.as_deref() == Some(text) {
+                true => Next::Already,
+                false => act(&found, Operation::Type),
+            });
+        }
+    }
     let chosen = Wanted {
         operations: &[Operation::Select],
         option: Some(text),

@@ -118,17 +118,23 @@ fn pick_among<'s, 'a: 's>(
             .partial_cmp(&(b.lacks(), a.score))
             .unwrap_or(Ordering::Equal)
     });
-    let Some(best) = scored.first() else {
+    let Some(outer) = scored.first() else {
         return Err(Miss {
             why: "nothing on the screen takes that operation".to_owned(),
             closeness: 0.0,
         });
     };
+    // A tab with a link in it that says the same: a click is for what is inside.
+    let inner = scored[1..]
+        .iter()
+        .find(|other| other.lacks() == 0 && other.item.row.inside == Some(outer.item.row.id));
+    let best = inner.unwrap_or(outer);
     if best.lacks() > 0 {
         return Err(far(best, wanted));
     }
-    let second = scored[1..]
+    let second = scored
         .iter()
+        .filter(|other| !std::ptr::eq(*other, best))
         .find(|other| other.lacks() == 0 && !twins(best, other));
     let margin = second.map_or(best.score, |other| best.score - other.score);
     let miss = |why: String| Miss {
@@ -204,10 +210,12 @@ impl Scored<'_, '_> {
     }
 }
 
-/// Two elements that lead to the same: a picture and a title with one address.
+/// Two elements that lead to the same: a picture and a title with one address, or one inside the
+/// other that says the same.
 fn twins(one: &Scored<'_, '_>, other: &Scored<'_, '_>) -> bool {
     let (a, b) = (one.item.row, other.item.row);
-    a.href.is_some() && a.href == b.href && a.role == b.role
+    let nested = a.inside == Some(b.id) || b.inside == Some(a.id);
+    nested || (a.href.is_some() && a.href == b.href && a.role == b.role)
 }
 
 fn score<'s, 'a>(

@@ -31,8 +31,9 @@ use self::matching::Miss;
 use self::plan::{Act, Next};
 use self::progress::{Here, Pending, Progress};
 use self::screen::Screen;
-use super::Chooser;
 use super::request::{Answer, Choice, Effect, Question, Request};
+use super::{Chooser, Unanswered};
+use crate::harness::Harness;
 
 /// Chooses by words; see the module.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,8 +45,9 @@ impl Chooser for Keyless {
         "keyless"
     }
 
-    async fn choose(&self, request: &Request) -> Choice {
-        choose(request)
+    async fn choose(&self, request: &Request, door: &dyn Harness) -> Result<Choice, Unanswered> {
+        door.decide()?;
+        Ok(choose(request))
     }
 }
 
@@ -73,6 +75,10 @@ pub fn choose(request: &Request) -> Choice {
         }
         .choose(),
         Question::Completion => complete(&clauses, &screen, &progress),
+        Question::Verdict => {
+            let why = "words don't tell whether a statement holds";
+            plain(Answer::Inconclusive, why.to_owned(), None)
+        }
     }
 }
 
@@ -115,7 +121,7 @@ fn plain(answer: Answer, why: String, memory: Option<serde_json::Value>) -> Choi
     Choice {
         answer,
         probability: 1.0,
-        margin: 1.0,
+        confidence: 1.0,
         why,
         memory,
     }
@@ -311,7 +317,7 @@ impl Turn<'_> {
         Choice {
             answer: Answer::Do(act.what),
             probability: act.score,
-            margin: act.margin,
+            confidence: act.margin,
             why,
             memory: serde_json::to_value(&self.progress).ok(),
         }

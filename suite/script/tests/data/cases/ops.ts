@@ -117,9 +117,10 @@ describe('goals', () => {
   });
 
   test('judgments', async ({ agent }) => {
-    await agent.assert('The cart is empty', { timeout: 9, agent: 'careful' });
+    await agent.assert('The cart is empty', { timeout: 9, agent: 'careful', vision: false });
+    await agent.assert('The chart rises', { vision: true });
     await agent.waitFor('The order is shipped');
-    await agent.waitFor('The order is shipped', { interval: 500, timeout: 60000, maxModelCalls: 3 });
+    await agent.waitFor('The order is shipped', { interval: 500, timeout: 60000, maxModelCalls: 3, vision: 'only' });
     const data = await agent.extract('the total', { schema: { type: 'object', properties: { total: { type: 'number' } } } });
     console.log(data);
   });
