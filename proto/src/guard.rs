@@ -60,6 +60,8 @@ guards! {
     TargetStale = "target.stale",
     /// The element itself must receive the pointer at dispatch.
     TargetHit = "target.hit",
+    /// Only visible files of the suite's own bundle are uploaded.
+    UploadPath = "upload.path",
     /// A secret is filled only where the step declares it and the field takes it.
     SecretFill = "secret.fill",
     /// A secret fits its field: a password only a password field.

@@ -241,6 +241,11 @@ pub enum Gesture {
         /// By what.
         choice: OptionChoice,
     },
+    /// Gives it files, and takes those away that it had.
+    SetInputFiles {
+        /// 1 to 16 project-relative paths of the bundle.
+        files: Vec<String>,
+    },
     /// Moves the pointer over it.
     Hover {},
     /// Gives it the focus.

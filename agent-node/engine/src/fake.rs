@@ -28,8 +28,11 @@ use muster_proto::action::Direction;
 use muster_suite::locator::Locator;
 use muster_suite::op::OptionChoice;
 
-use crate::page::{EngineError, Gesture, Input, Location, Notice, Page, Travel};
+use crate::page::{EngineError, Gesture, Input, Location, Notice, Page, Pointer, Travel};
 use crate::snapshot::{Found, Node, NodeId, Snapshot};
+
+/// A PNG of one pixel.
+const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cc\xf8\x0f\0\x01\x01\x01\0\x1b\xb6\xeeV\0\0\0\0IEND\xaeB`\x82";
 
 /// A screen with the default viewport.
 pub fn screen(url: &str, title: &str, nodes: Vec<Node>) -> Snapshot {
@@ -311,6 +314,10 @@ impl State {
             }
             Gesture::Append(_) if !node.editable => return refuse(node, "not editable"),
             Gesture::Append(text) => node.value.get_or_insert_default().push_str(text),
+            Gesture::Upload(files) => {
+                let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+                node.value = Some(names.collect::<Vec<_>>().join(", "));
+            }
             Gesture::DoubleTap
             | Gesture::LongPress(_)
             | Gesture::RightClick
@@ -439,6 +446,28 @@ impl Page for FakePage {
         self.act(NodeId(0), &Gesture::Scroll(direction))
     }
 
+    async fn hit(&self, (x, y): (u32, u32), _: Duration) -> Result<Vec<NodeId>, EngineError> {
+        let state = self.state();
+        let nodes = state.current.map(|current| &state.screens[current].nodes);
+        let (x, y) = (f64::from(x), f64::from(y));
+        let there = |node: &&Node| {
+            let (left, top, width, height) = node.rect;
+            (left..left + width).contains(&x) && (top..top + height).contains(&y)
+        };
+        let found = nodes.into_iter().flatten().filter(there);
+        let mut ids: Vec<_> = found.map(|node| node.id).collect();
+        ids.reverse();
+        Ok(ids)
+    }
+
+    async fn point(&self, _: (u32, u32), pointer: Pointer, _: Duration) -> Result<(), EngineError> {
+        let gesture = match pointer {
+            Pointer::Tap => Gesture::Tap,
+            Pointer::Hover => Gesture::Hover,
+        };
+        self.act(NodeId(0), &gesture)
+    }
+
     async fn clear_state(&self, _deadline: Duration) -> Result<(), EngineError> {
         let mut state = self.state();
         state.screens = self.original.clone();
@@ -448,7 +477,8 @@ impl Page for FakePage {
     }
 
     async fn screenshot(&self, _deadline: Duration) -> Result<Vec<u8>, EngineError> {
-        Err(EngineError::Invalid("a fake page has no pixels".into()))
+        // A picture of one white pixel stands for all of them.
+        Ok(PIXEL.to_vec())
     }
 
     fn notices(&self) -> Vec<Notice> {

@@ -1,5 +1,6 @@
 //! The seam to a page. Every call ends within its deadline.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -79,12 +80,23 @@ pub enum Gesture {
     Select(OptionChoice),
     /// Moves the pointer over it.
     Hover,
+    /// Gives these files of this machine to the file field that it is or stands for.
+    Upload(Vec<PathBuf>),
     /// Gives it the focus.
     Focus,
     /// Scrolls it into view.
     ScrollIntoView,
     /// Scrolls the nearest area around it that can by most of its size; at its end nothing happens.
     Scroll(Direction),
+}
+
+/// What the pointer does at a point of the viewport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointer {
+    /// A primary click.
+    Tap,
+    /// It moves there.
+    Hover,
 }
 
 /// Why the page did not do it.
@@ -241,6 +253,16 @@ pub trait Page: Send + Sync {
     async fn type_text(&self, text: &str, deadline: Duration) -> Result<(), EngineError>;
     /// Scrolls the page, or where it doesn't scroll its largest area that does, by most of its size.
     async fn scroll(&self, direction: Direction, deadline: Duration) -> Result<(), EngineError>;
+    /// Elements at a point of the viewport (CSS px), the innermost first, each that a snapshot gave an
+    /// id. None at a place that shows a picture of its own, such as a canvas.
+    async fn hit(&self, at: (u32, u32), deadline: Duration) -> Result<Vec<NodeId>, EngineError>;
+    /// Sends the pointer there, whatever it meets.
+    async fn point(
+        &self,
+        at: (u32, u32),
+        pointer: Pointer,
+        deadline: Duration,
+    ) -> Result<(), EngineError>;
     /// Forgets cookies and storage; the page goes blank.
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError>;
     /// The viewport as PNG, or as JPEG of quality 80 where that is smaller, every secure field

@@ -128,3 +128,28 @@ pub struct Found {
     /// The `class` attribute.
     pub class: String,
 }
+
+/// Roles of what a person acts on.
+const CONTROLS: [&str; 14] = [
+    "button",
+    "link",
+    "textbox",
+    "searchbox",
+    "spinbutton",
+    "checkbox",
+    "radio",
+    "switch",
+    "combobox",
+    "listbox",
+    "option",
+    "menuitem",
+    "tab",
+    "slider",
+];
+
+impl Node {
+    /// Whether a person could act on it.
+    pub fn operable(&self) -> bool {
+        self.editable || self.clickable || CONTROLS.contains(&self.role.as_str())
+    }
+}

@@ -82,11 +82,12 @@ impl Exact<'_> {
         gesture: &op::Gesture,
         limit: Duration,
     ) -> Result<(), Problem> {
-        let gesture = self.resolve_gesture(gesture).await?;
+        let gesture = self.resolve_gesture(gesture, limit).await?;
         let ends = Instant::now() + limit;
         loop {
             let blocked = match self.one(locator, ends).await? {
-                Sight::One(one) if one.visible => {
+                // A file field often hides behind what opens its chooser.
+                Sight::One(one) if one.visible || matches!(gesture, Gesture::Upload(_)) => {
                     let left = ends.saturating_duration_since(Instant::now());
                     match self
                         .harness
@@ -285,7 +286,11 @@ impl Exact<'_> {
         self.harness.may_go(url)
     }
 
-    async fn resolve_gesture(&self, gesture: &op::Gesture) -> Result<Gesture, Problem> {
+    async fn resolve_gesture(
+        &self,
+        gesture: &op::Gesture,
+        limit: Duration,
+    ) -> Result<Gesture, Problem> {
         Ok(match gesture {
             op::Gesture::Tap {} => Gesture::Tap,
             op::Gesture::Fill {
@@ -304,6 +309,9 @@ impl Exact<'_> {
             op::Gesture::Check {} => Gesture::SetChecked(true),
             op::Gesture::Uncheck {} => Gesture::SetChecked(false),
             op::Gesture::SelectOption { choice } => Gesture::Select(choice.clone()),
+            op::Gesture::SetInputFiles { files } => {
+                self.harness.upload(self.scope, files, limit).await?
+            }
             op::Gesture::Hover {} => Gesture::Hover,
             op::Gesture::Focus {} => Gesture::Focus,
             op::Gesture::ScrollIntoView {} => Gesture::ScrollIntoView,

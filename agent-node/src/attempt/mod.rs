@@ -54,7 +54,7 @@ use self::settlement::{Ending, Goal};
 use self::state::Attempt;
 use self::worker::Worker;
 use crate::executor::Executor;
-use crate::harness::{AttemptHarness, Denials, Purse, Redactor, Scope, Vault, text};
+use crate::harness::{AttemptHarness, Denials, Files, Purse, Redactor, Scope, Vault, text};
 use crate::replay;
 
 /// Everything an attempt may touch.
@@ -71,6 +71,8 @@ pub struct AttemptInput {
     pub spec: Arc<RunSpec>,
     /// The bundle's modules.
     pub modules: Arc<BTreeMap<String, ModuleSource>>,
+    /// The bundle's other files.
+    pub files: Files,
     /// A fresh page in a context of its own. The node closes it.
     pub page: Arc<dyn Page>,
     /// The pipes of a fresh test worker. The node reaps it.
@@ -194,7 +196,8 @@ async fn attempt(input: AttemptInput) -> AttemptOutput {
     };
     let harness = AttemptHarness::new(page, app, secrets, input.spec.secrets.clone());
     let purse = Purse::attempt(&input.spec.budgets, &input.grant);
-    let harness = Arc::new(harness.under(purse, input.denials));
+    let harness = harness.under(purse, input.denials);
+    let harness = Arc::new(harness.with_files(input.files));
     let redactor = harness.redactor();
     if let Some(problem) = exposed(&input.unit, &modules, &redactor) {
         return AttemptOutput::without_steps(&input.node, started_at, Duration::ZERO, problem);

@@ -109,6 +109,9 @@ fn act(gesture: &Gesture, on: &str, redactor: &Redactor) -> String {
             };
             format!("select {choice} in {on}")
         }
+        Gesture::SetInputFiles { files } => {
+            format!("set the files of {on} to {}", quoted(&files.join(", ")))
+        }
         Gesture::Hover {} => format!("hover {on}"),
         Gesture::Focus {} => format!("focus {on}"),
         Gesture::ScrollIntoView {} => format!("scroll to {on}"),

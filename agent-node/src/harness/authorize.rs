@@ -10,7 +10,7 @@ use muster_proto::guard::Guard;
 use url::Url;
 
 use super::observation::called;
-use super::{Observation, keys, location};
+use super::{Observation, files, keys, location};
 
 /// What a step may do.
 pub struct Rules {
@@ -75,6 +75,9 @@ pub fn authorize(
         (Action::Press { key, .. }, _) => {
             keys::check(key).map_err(|why| denied(ErrorCode::ActionFailed, why))
         }
+        (Action::Upload { files: paths, .. }, _) => {
+            paths.iter().try_for_each(|path| files::within(path))
+        }
         (Action::Select { label, .. }, Some(select)) => option(label, select),
         (Action::Navigate { path }, _) => {
             location::on_site(path, &rules.app)
@@ -93,7 +96,6 @@ pub fn authorize(
             | Action::TypeText { .. }
             | Action::Scroll { .. }
             | Action::ScrollUntil { .. }
-            | Action::Upload { .. }
             | Action::Type { .. }
             | Action::Select { .. }
             | Action::Check { .. }

@@ -15,9 +15,12 @@ mod beside;
 mod budget;
 mod denials;
 mod field;
+mod files;
 mod keys;
 mod location;
 mod observation;
+pub mod part;
+mod points;
 mod purse;
 mod scope;
 mod screen;
@@ -35,6 +38,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use muster_engine::NodeId;
+use muster_engine::page::Pointer;
 use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::outcome::Problem;
@@ -45,9 +49,11 @@ use std::sync::Arc;
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
 pub use denials::{Denial, Denials};
+pub use files::{Blobs, Files};
 pub use muster_redact::Redactor;
 pub(crate) use observation::called;
 pub use observation::{Observation, SECURE};
+pub use points::At;
 pub use purse::Purse;
 pub use scope::Scope;
 pub use step::{StepGrant, StepHarness, StepModel, StepModels, Trace};
@@ -113,6 +119,15 @@ pub struct Budget {
     pub time: Duration,
 }
 
+/// What there is for an executor beside the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Pixels are not closed.
+    pub pixels: bool,
+    /// The bundle has files to upload.
+    pub files: bool,
+}
+
 /// The door, for the length of one step.
 #[async_trait]
 pub trait Harness: Send + Sync {
@@ -132,6 +147,22 @@ pub trait Harness: Send + Sync {
     /// The viewport as a picture, every secure field masked. Refused with POLICY_DENIED once pixels
     /// are closed for the attempt, or where masking can't be proved.
     async fn screenshot(&self) -> Result<Image, StepError>;
+
+    /// What stands at a point of the newest picture, pixels from its upper left corner. Refused once
+    /// pixels are closed, and where the screen has changed since.
+    async fn at(&self, x: u32, y: u32) -> Result<At, StepError>;
+
+    /// Sends the pointer to a bare point of the newest picture; it counts as one action and leaves a gap
+    /// in the step's trace. Yields the screens before and after.
+    async fn point(
+        &self,
+        x: u32,
+        y: u32,
+        pointer: Pointer,
+    ) -> Result<(Arc<Observation>, Arc<Observation>), StepError>;
+
+    /// What there is now.
+    fn means(&self) -> Means;
 
     /// Who answers in this tier; none = nobody is configured.
     fn model(&self, tier: Tier) -> Option<ModelInfo>;

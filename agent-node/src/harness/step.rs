@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use muster_engine::page::{Input, Sink};
+use muster_engine::page::{Input, Pointer, Sink};
 use muster_engine::{EngineError, Gesture, NodeId, Travel};
 use muster_proto::action::{Action, Direction, Typed};
 use muster_proto::code::ErrorCode;
@@ -28,8 +28,8 @@ use super::seek::Seek;
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
-    AttemptHarness, Budget, Harness, Observation, PageError, Performed, Scope, StepError, ToldCall,
-    engine_problem, field, location, text,
+    At, AttemptHarness, Budget, Harness, Means, Observation, PageError, Performed, Scope,
+    StepError, ToldCall, engine_problem, field, location, text,
 };
 
 /// Longest time that one action of a goal may wait for its element.
@@ -101,8 +101,8 @@ impl StepModels {
 
 /// The door of one step.
 pub struct StepHarness<'a> {
-    attempt: &'a AttemptHarness,
-    scope: Scope,
+    pub(super) attempt: &'a AttemptHarness,
+    pub(super) scope: Scope,
     grant: StepGrant,
     meter: Mutex<Meter>,
     purse: Mutex<Purse>,
@@ -113,11 +113,13 @@ pub struct StepHarness<'a> {
 
 /// What the step has seen and done.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     newest: Option<Arc<Observation>>,
+    /// The screen of the newest picture.
+    pub(super) pictured: Option<Arc<Observation>>,
     /// Every element that was on a screen of this step, as messages name it.
     called: BTreeMap<NodeId, String>,
-    trace: Trace,
+    pub(super) trace: Trace,
     events: Vec<Event>,
 }
 
@@ -176,12 +178,12 @@ impl<'a> StepHarness<'a> {
         self.meter.lock().expect("counting can't panic")
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().expect("remembering can't panic")
     }
 
     /// Ends the step, and remembers that it was the harness that did.
-    fn stop(&self, problem: Problem) -> StepError {
+    pub(super) fn stop(&self, problem: Problem) -> StepError {
         self.seen().trace.stops.push(problem.code);
         StepError::Stop(self.attempt.redacted(problem))
     }
@@ -209,7 +211,7 @@ impl<'a> StepHarness<'a> {
         })
     }
 
-    fn refused(&self, code: ErrorCode, message: &str) -> StepError {
+    pub(super) fn refused(&self, code: ErrorCode, message: &str) -> StepError {
         StepError::Refused {
             code,
             message: self.attempt.redactor().text(message),
@@ -235,7 +237,7 @@ impl<'a> StepHarness<'a> {
     }
 
     /// Takes something off the purses and off the step's own limits, or off none of them.
-    fn reserve(
+    pub(super) fn reserve(
         &self,
         amounts: Amounts,
         limit: impl FnOnce(&mut Meter) -> Result<(), Problem>,
@@ -338,8 +340,19 @@ impl<'a> StepHarness<'a> {
                 text: text.clone(),
                 direction: *direction,
             })),
-            Action::Upload { .. } => {
-                Err(self.refused(ErrorCode::ActionFailed, "files can't be uploaded here"))
+            Action::Upload { target, files } => {
+                let limit = self.limit();
+                let unpacked = self.attempt.unpacked(&self.scope, files, limit).await;
+                let files = unpacked.map_err(|why| match self.scope.ended() {
+                    Some(problem) => self.stop(problem),
+                    None => self.denied(&why),
+                })?;
+                self.note(
+                    EventKind::Allowed,
+                    Guard::UploadPath.as_str(),
+                    &format!("{} files", files.len()),
+                );
+                on(*target, Gesture::Upload(files))
             }
             Action::Type {
                 target,
@@ -376,7 +389,7 @@ impl<'a> StepHarness<'a> {
 
     /// Does it as often as is asked for. What fails after the first time has been done in part.
     async fn dispatch(&self, dispatch: &Dispatch, times: u32) -> Result<(), PageError> {
-        let ends = Instant::now() + self.grant.action_timeout.min(LONGEST_ACTION);
+        let ends = Instant::now() + self.limit();
         for done in 0..times {
             let left = ends.saturating_duration_since(Instant::now());
             match self.dispatch_once(dispatch, left).await {
@@ -408,21 +421,20 @@ impl<'a> StepHarness<'a> {
     }
 
     /// Counts a dispatched action and says what its failure means.
-    fn dispatched(
+    pub(super) fn dispatched(
         &self,
-        action: &Action<NodeId>,
-        dispatch: &Dispatch,
+        verb: &str,
+        cost: u32,
+        moves: bool,
         result: Result<(), PageError>,
     ) -> Result<(), StepError> {
-        let cost = action.cost();
         let Err(error) = result else {
             self.acted(cost);
             return Ok(());
         };
-        let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
         let uncertain = |message: String| {
             self.acted(cost);
-            self.seen().trace.gap = Some(format!("{} may have been done in part", action.verb()));
+            self.seen().trace.gap = Some(format!("{verb} may have been done in part"));
             StepError::Uncertain {
                 message: self.attempt.redactor().text(&message),
             }
@@ -466,17 +478,45 @@ impl<'a> StepHarness<'a> {
         })
     }
 
+    /// Longest time for one action.
+    pub(super) fn limit(&self) -> Duration {
+        self.grant.action_timeout.min(LONGEST_ACTION)
+    }
+
+    /// The newest screen.
+    pub(super) fn newest(&self) -> Result<Arc<Observation>, StepError> {
+        let newest = self.seen().newest.clone();
+        newest.ok_or_else(|| {
+            self.refused(
+                ErrorCode::ActionFailed,
+                "observe the screen before acting on it",
+            )
+        })
+    }
+
+    /// The screen after an action, and whether its shape differs from `before`.
+    pub(super) async fn settled(
+        &self,
+        before: &Observation,
+        verb: &str,
+        pace: Pace,
+    ) -> Result<(Arc<Observation>, bool), StepError> {
+        let settled = settle(self.attempt, &self.scope, &text::shape(before), pace).await;
+        let (after, changed) = settled.map_err(|error| {
+            self.seen().trace.gap = Some(format!("the screen after {verb} was not seen"));
+            match error {
+                StepError::Stop(problem) => self.stop(problem),
+                StepError::Refused { .. } | StepError::Uncertain { .. } => error,
+            }
+        })?;
+        Ok((self.remember(self.attempt.mint(after)), changed))
+    }
+
     async fn act(&self, action: Action<NodeId>, pace: Pace) -> Result<Performed, StepError> {
         if let Some(problem) = self.scope.ended() {
             return Err(self.stop(problem));
         }
-        let newest = self.seen().newest.clone();
-        let Some(before) = newest else {
-            return Err(self.refused(
-                ErrorCode::ActionFailed,
-                "observe the screen before acting on it",
-            ));
-        };
+        let before = self.newest()?;
         authorize(
             &action,
             &before,
@@ -494,18 +534,10 @@ impl<'a> StepHarness<'a> {
         let began = Instant::now();
         self.seen().trace.last_action = Some(began);
         let result = self.dispatch(&dispatch, cost).await;
-        self.dispatched(&action, &dispatch, result)?;
+        let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
+        self.dispatched(action.verb(), cost, moves, result)?;
         let committed = Instant::now();
-        let settled = settle(self.attempt, &self.scope, &text::shape(&before), pace).await;
-        let (after, changed) = settled.map_err(|error| {
-            self.seen().trace.gap =
-                Some(format!("the screen after {} was not seen", action.verb()));
-            match error {
-                StepError::Stop(problem) => self.stop(problem),
-                StepError::Refused { .. } | StepError::Uncertain { .. } => error,
-            }
-        })?;
-        let after = self.remember(self.attempt.mint(after));
+        let (after, changed) = self.settled(&before, action.verb(), pace).await?;
         let performed = Performed {
             action,
             before,
@@ -565,6 +597,8 @@ impl Harness for StepHarness<'_> {
                 "a secret was filled in this attempt: no pixels until its end",
             ));
         }
+        // Before the picture: what changes under it makes its points stale, not wrong.
+        let look = self.attempt.look(&self.scope).await.ok();
         let bytes = match self.attempt.screenshot(&self.scope).await {
             Ok(bytes) => bytes,
             Err(PageError::Ended(problem)) => return Err(self.stop(problem)),
@@ -581,11 +615,34 @@ impl Harness for StepHarness<'_> {
                 return Err(self.refused(code, &error.to_string()));
             }
         };
+        self.seen().pictured = look.map(Arc::new);
         let jpeg = bytes.starts_with(&[0xff, 0xd8]);
         Ok(Image {
             media_type: if jpeg { "image/jpeg" } else { "image/png" },
             bytes: bytes.into(),
         })
+    }
+
+    async fn at(&self, x: u32, y: u32) -> Result<At, StepError> {
+        let _turn = self.turn.lock().await;
+        self.stands(x, y).await
+    }
+
+    async fn point(
+        &self,
+        x: u32,
+        y: u32,
+        pointer: Pointer,
+    ) -> Result<(Arc<Observation>, Arc<Observation>), StepError> {
+        let _turn = self.turn.lock().await;
+        self.point_to(x, y, pointer).await
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            pixels: !self.attempt.tainted(),
+            files: self.attempt.has_files(),
+        }
     }
 
     fn model(&self, tier: Tier) -> Option<ModelInfo> {

@@ -14,6 +14,7 @@ use url::Url;
 
 use super::*;
 
+mod points;
 mod verbs;
 
 const APP: &str = "http://shop.test/";

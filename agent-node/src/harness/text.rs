@@ -28,10 +28,7 @@ const MARKER: usize = 80;
 /// The screen in at most `bytes` bytes, after what happened beside it. A line says where it was cut, another where the engine
 /// stopped reading the page.
 pub fn render(observation: &Observation, bytes: usize) -> String {
-    let mut text = header(&short(&observation.location), observation);
-    for note in &observation.notes {
-        let _ = writeln!(text, "note: {note}");
-    }
+    let mut text = top(observation);
     let nodes = observation.nodes();
     for (shown, node) in nodes.iter().enumerate() {
         let line = line(node, true);
@@ -44,6 +41,15 @@ pub fn render(observation: &Observation, bytes: usize) -> String {
     }
     if observation.snapshot.truncated {
         text.push_str("… the page holds more than was read\n");
+    }
+    text
+}
+
+/// Where it is, and what happened beside it.
+pub(super) fn top(observation: &Observation) -> String {
+    let mut text = header(&short(&observation.location), observation);
+    for note in &observation.notes {
+        let _ = writeln!(text, "note: {note}");
     }
     text
 }
@@ -68,7 +74,7 @@ fn header(location: &str, observation: &Observation) -> String {
     format!("page {location} {}\n", quoted(&observation.snapshot.title))
 }
 
-fn line(node: &Node, with_identity: bool) -> String {
+pub(super) fn line(node: &Node, with_identity: bool) -> String {
     let mut line = " ".repeat(MAX_INDENT.min(node.depth as usize));
     if with_identity {
         let _ = write!(line, "#{}", node.id);

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_engine::page::{Input, Sink};
+use muster_engine::page::{Input, Pointer, Sink};
 use muster_engine::{EngineError, Found, Gesture, Location, NodeId, Page, Travel};
 use muster_proto::action::Direction;
 use muster_proto::code::ErrorCode;
@@ -25,7 +26,7 @@ use url::Url;
 
 use super::beside::told;
 use super::vault::{Resolved, Vault};
-use super::{Denials, Denied, Observation, Purse, Scope, location};
+use super::{Denials, Denied, Files, Observation, Purse, Scope, location};
 use crate::attempt::millis;
 
 /// Longest time that one look at the page may take.
@@ -51,6 +52,7 @@ pub struct AttemptHarness {
     declared: BTreeMap<String, SecretSource>,
     denials: Arc<Denials>,
     purse: Mutex<Purse>,
+    files: Files,
     revision: AtomicU64,
     tainted: AtomicBool,
     /// Whether invisible characters were told of.
@@ -145,6 +147,7 @@ impl AttemptHarness {
             typed: Mutex::default(),
             denials: Arc::default(),
             purse: Mutex::default(),
+            files: Files::none(),
             revision: AtomicU64::new(0),
             tainted: AtomicBool::new(false),
             invisible: AtomicBool::new(false),
@@ -160,6 +163,51 @@ impl AttemptHarness {
             purse: Mutex::new(purse),
             denials,
             ..self
+        }
+    }
+
+    /// With the files that may be uploaded.
+    pub fn with_files(self, files: Files) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Whether there are files to upload.
+    pub(super) fn has_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Files of the bundle, where the browser can read them.
+    pub(super) async fn unpacked(
+        &self,
+        scope: &Scope,
+        paths: &[String],
+        limit: Duration,
+    ) -> Result<Vec<PathBuf>, Denied> {
+        let late = Problem::new(
+            ErrorCode::ActionFailed,
+            "the files could not be fetched in time",
+        );
+        let scope = scope.within(limit, late);
+        match scope.run(self.files.unpacked(paths)).await {
+            Ok(unpacked) => unpacked,
+            Err(problem) => Err(Denied {
+                code: problem.code,
+                message: problem.message,
+                guard: None,
+            }),
+        }
+    }
+
+    /// The same for an exact step.
+    pub async fn upload(
+        &self,
+        scope: &Scope,
+        paths: &[String],
+        limit: Duration,
+    ) -> Result<Gesture, Problem> {
+        match self.unpacked(scope, paths, limit).await {
+            Ok(files) => Ok(Gesture::Upload(files)),
+            Err(denied) => Err(self.broken(&denied)),
         }
     }
 
@@ -473,6 +521,33 @@ impl AttemptHarness {
     ) -> Result<(), PageError> {
         self.ask(scope, limit, |deadline| {
             self.page.scroll(direction, deadline)
+        })
+        .await
+    }
+
+    /// The elements at a point, the innermost first.
+    pub(super) async fn hit(
+        &self,
+        scope: &Scope,
+        x: u32,
+        y: u32,
+        limit: Duration,
+    ) -> Result<Vec<NodeId>, PageError> {
+        self.ask(scope, limit, |deadline| self.page.hit((x, y), deadline))
+            .await
+    }
+
+    /// Sends the pointer to a point.
+    pub(super) async fn point(
+        &self,
+        scope: &Scope,
+        x: u32,
+        y: u32,
+        pointer: Pointer,
+        limit: Duration,
+    ) -> Result<(), PageError> {
+        self.ask(scope, limit, |deadline| {
+            self.page.point((x, y), pointer, deadline)
         })
         .await
     }

@@ -23,10 +23,10 @@ use tokio::time::timeout;
 use super::browsers::{Browsers, Context};
 use super::egress::Policy;
 use super::runner::{Assignment, Runner};
-use super::suites::{Modules, Suites};
+use super::suites::{Suite, Suites};
 use super::worker;
 use crate::attempt::{self, AttemptInput, AttemptOutput, Brains};
-use crate::harness::{Ground, Vault};
+use crate::harness::{Files, Ground, Vault};
 
 /// Most time for fetching a suite.
 const FETCH: Duration = Duration::from_secs(120);
@@ -45,7 +45,7 @@ pub(super) struct Live {
     pub(super) browsers: Browsers,
     /// Whether its contexts go out through the node's proxies.
     pub(super) egress: bool,
-    pub(super) suites: Suites,
+    pub(super) suites: Arc<Suites>,
     pub(super) recordings: Arc<dyn ReplayStore>,
     pub(super) brains: Arc<dyn Brains>,
     pub(super) supervisor: Supervisor,
@@ -78,7 +78,7 @@ impl Runner for Live {
             )
         };
         let suite = cancel.run_until_cancelled(self.suite(&assignment)).await;
-        let (spec, modules) = suite.ok_or_else(cancelled)??;
+        let (spec, suite) = suite.ok_or_else(cancelled)??;
         let vault = cancel.run_until_cancelled(self.vault(&spec)).await;
         let vault = vault.ok_or_else(cancelled)?;
         let target = &assignment.unit.target;
@@ -107,7 +107,8 @@ impl Runner for Live {
             try_: assignment.lease.r#try,
             secrets: vault.clone(),
             spec,
-            modules,
+            modules: Arc::clone(&suite.modules),
+            files: Files::new(Arc::clone(&suite.files), Arc::clone(&self.suites) as _),
             page: Arc::clone(&context.page),
             worker: pipes,
             brains: Arc::clone(&self.brains),
@@ -153,11 +154,11 @@ impl Runner for Live {
 }
 
 impl Live {
-    async fn suite(&self, assignment: &Assignment) -> Result<(Arc<RunSpec>, Modules), Problem> {
+    async fn suite(&self, assignment: &Assignment) -> Result<(Arc<RunSpec>, Arc<Suite>), Problem> {
         let lease = &assignment.lease;
         let fetch = async {
             let spec = self.suites.spec(&lease.spec_digest).await?;
-            Ok((spec, self.suites.modules(&lease.bundle_digest).await?))
+            Ok((spec, self.suites.suite(&lease.bundle_digest).await?))
         };
         timeout(FETCH, fetch).await.unwrap_or_else(|_| {
             let message = format!(

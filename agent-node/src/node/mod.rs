@@ -114,10 +114,10 @@ pub async fn run_with(
         attempt,
         egress: provider.limits().egress,
         browsers: Browsers::new(provider, egress, recycling, supervisor.clone()),
-        suites: Suites::new(Arc::new(RemoteBlobStore::new(
+        suites: Arc::new(Suites::new(Arc::new(RemoteBlobStore::new(
             line.channel.clone(),
             line.bearer.clone(),
-        ))),
+        )))),
         recordings: Arc::new(RemoteReplayStore::new(
             line.channel.clone(),
             line.bearer.clone(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use muster_cache_store::BlobStore;
 use muster_proto::code::ErrorCode;
@@ -13,6 +14,7 @@ use muster_suite::config::{RunSpec, SPEC_SCHEMA};
 use muster_suite::frame::ModuleSource;
 
 use super::kept::Kept;
+use crate::harness::Blobs;
 
 /// Bytes of blobs that are kept, for suites that share files.
 const BLOBS: u64 = 64 * 1024 * 1024;
@@ -21,14 +23,19 @@ const SUITES: u64 = 16;
 /// Blobs that are fetched at a time.
 const AT_ONCE: usize = 8;
 
-/// The modules of a suite, by project-relative path.
-pub(super) type Modules = Arc<BTreeMap<String, ModuleSource>>;
+/// What an attempt needs of a suite, by project-relative path.
+#[derive(Debug, PartialEq)]
+pub(super) struct Suite {
+    pub(super) modules: Arc<BTreeMap<String, ModuleSource>>,
+    /// Fetched when they are asked for.
+    pub(super) files: Arc<BTreeMap<String, BlobDigest>>,
+}
 
 /// Fetches suites, and keeps them.
 pub(super) struct Suites {
     store: Arc<dyn BlobStore>,
     blobs: Kept<Arc<[u8]>>,
-    modules: Kept<Modules>,
+    suites: Kept<Arc<Suite>>,
     specs: Kept<Arc<RunSpec>>,
 }
 
@@ -37,7 +44,7 @@ impl Suites {
         Self {
             store,
             blobs: Kept::new(BLOBS),
-            modules: Kept::new(SUITES),
+            suites: Kept::new(SUITES),
             specs: Kept::new(SUITES),
         }
     }
@@ -53,8 +60,8 @@ impl Suites {
         self.specs.get(digest, |_| 1, fetch).await
     }
 
-    /// The modules of the suite whose index is under `digest`.
-    pub(super) async fn modules(&self, digest: &str) -> Result<Modules, Problem> {
+    /// The suite whose index is under `digest`.
+    pub(super) async fn suite(&self, digest: &str) -> Result<Arc<Suite>, Problem> {
         let fetch = async {
             let bytes = self.blob(&BlobDigest::from(digest)).await?;
             let index: Bundle = parsed("the suite's index", &bytes)?;
@@ -67,9 +74,12 @@ impl Suites {
                 .buffer_unordered(AT_ONCE)
                 .try_collect()
                 .await?;
-            Ok(Arc::new(modules))
+            Ok(Arc::new(Suite {
+                modules: Arc::new(modules),
+                files: Arc::new(index.files),
+            }))
         };
-        self.modules.get(digest, |_| 1, fetch).await
+        self.suites.get(digest, |_| 1, fetch).await
     }
 
     async fn text(&self, digest: &BlobDigest) -> Result<String, Problem> {
@@ -108,6 +118,13 @@ impl Suites {
     }
 }
 
+#[async_trait]
+impl Blobs for Suites {
+    async fn blob(&self, digest: &BlobDigest) -> Result<Arc<[u8]>, Problem> {
+        Suites::blob(self, digest).await
+    }
+}
+
 fn parsed<T: serde::de::DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes)
         .map_err(|error| internal(format!("{what} can't be read: {error}; {VERSIONS}")))
@@ -130,7 +147,6 @@ fn internal(message: String) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
     use muster_cache_store::StoreError;
     use muster_suite::bundle::ModuleEntry;
     use std::sync::Mutex;
@@ -195,13 +211,10 @@ mod tests {
         let (memory, digest) = suite();
         let memory = Arc::new(memory);
         let suites = Suites::new(Arc::clone(&memory) as Arc<dyn BlobStore>);
-        let (one, two) = tokio::join!(
-            suites.modules(digest.as_str()),
-            suites.modules(digest.as_str())
-        );
+        let (one, two) = tokio::join!(suites.suite(digest.as_str()), suites.suite(digest.as_str()));
         assert_eq!(one.unwrap(), two.unwrap());
-        let modules = suites.modules(digest.as_str()).await.unwrap();
-        assert_eq!(modules["tests/b.e2e.ts"].js, "export const b = 1;");
+        let suite = suites.suite(digest.as_str()).await.unwrap();
+        assert_eq!(suite.modules["tests/b.e2e.ts"].js, "export const b = 1;");
         let mut asked = memory.asked.lock().unwrap().clone();
         let total = asked.len();
         asked.sort();
@@ -218,7 +231,7 @@ mod tests {
         let (mut memory, digest) = suite();
         memory.blobs.insert(digest.clone(), b"forged".to_vec());
         let problem = Suites::new(Arc::new(memory))
-            .modules(digest.as_str())
+            .suite(digest.as_str())
             .await
             .unwrap_err();
         assert_eq!(problem.code, ErrorCode::CoordinatorUnavailable);

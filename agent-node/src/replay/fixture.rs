@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_engine::page::Pointer;
 use muster_engine::{Node, NodeId, Snapshot};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
@@ -12,7 +13,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
-use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
+use crate::harness::{At, Budget, Harness, Means, Observation, Performed, StepError, ToldCall};
 
 /// A screen: one node a line, one space of indent per depth below the first line's. A line is
 /// `role name`; words of the form `~text` (to the end of the line), `=value` (one word), `@testid`,
@@ -237,6 +238,23 @@ impl Harness for Script {
 
     async fn screenshot(&self) -> Result<Image, StepError> {
         panic!("a replay takes no picture")
+    }
+
+    async fn at(&self, _: u32, _: u32) -> Result<At, StepError> {
+        panic!("a replay sees no picture")
+    }
+
+    async fn point(
+        &self,
+        _: u32,
+        _: u32,
+        _: Pointer,
+    ) -> Result<(Arc<Observation>, Arc<Observation>), StepError> {
+        panic!("a replay sees no picture")
+    }
+
+    fn means(&self) -> Means {
+        panic!("a replay has what it has")
     }
 
     fn model(&self, _: Tier) -> Option<ModelInfo> {

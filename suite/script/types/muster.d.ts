@@ -149,6 +149,8 @@ declare module 'muster' {
     check(options?: Timeout): Promise<void>;
     uncheck(options?: Timeout): Promise<void>;
     selectOption(choice: string | { label: string } | { value: string } | { index: number }, options?: Timeout): Promise<void>;
+    /** Project-relative paths of files that `[bundle] include` names. */
+    setInputFiles(files: string | string[], options?: Timeout): Promise<void>;
     hover(options?: Timeout): Promise<void>;
     focus(options?: Timeout): Promise<void>;
     scrollIntoView(options?: Timeout): Promise<void>;

@@ -17,11 +17,12 @@ use super::ids::Ids;
 use super::keyboard;
 use super::news::News;
 use super::picture;
+use super::pointer;
 use super::tab::Tab;
 use super::touch::Aim;
 use super::windows::Context;
 use super::wire::Wire;
-use crate::page::{EngineError, Gesture, Location, Notice, Page, Travel};
+use crate::page::{EngineError, Gesture, Location, Notice, Page, Pointer, Travel};
 use crate::snapshot::{Found, NodeId, Snapshot};
 
 pub(super) struct ChromiumPage {
@@ -232,6 +233,23 @@ impl Page for ChromiumPage {
         self.ask::<IgnoredAny>("scrollBy", args, deadline, "scrolling the page")
             .await
             .map(drop)
+    }
+
+    async fn hit(&self, at: (u32, u32), deadline: Duration) -> Result<Vec<NodeId>, EngineError> {
+        let args = json!([at.0, at.1]);
+        let deadline = Deadline::after(deadline);
+        self.ask("hit", args, deadline, "looking at a point").await
+    }
+
+    async fn point(
+        &self,
+        at: (u32, u32),
+        pointer: Pointer,
+        deadline: Duration,
+    ) -> Result<(), EngineError> {
+        let tab = self.tab();
+        let result = pointer::at(&tab, at, pointer, Deadline::after(deadline)).await;
+        self.done(&tab, None, result)
     }
 
     async fn clear_state(&self, deadline: Duration) -> Result<(), EngineError> {

@@ -6,10 +6,11 @@ use muster_proto::guard::Guard;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::tab::AskError;
-use super::touch::{Aim, Look, Need};
+use super::deadline::Deadline;
+use super::tab::{AskError, Tab};
+use super::touch::{Aim, Look, Need, unsure};
 use super::wire::CallError;
-use crate::page::EngineError;
+use crate::page::{EngineError, Pointer};
 use crate::snapshot::NodeId;
 
 /// Moves of the pointer on its way from one end of a drag to the other.
@@ -68,6 +69,32 @@ impl<'a> Click<'a> {
 struct Outcome {
     outcome: String,
     by: String,
+}
+
+/// Sends the pointer to a point of the viewport.
+pub(super) async fn at(
+    tab: &Tab,
+    (x, y): (u32, u32),
+    pointer: Pointer,
+    deadline: Deadline,
+) -> Result<(), EngineError> {
+    let what = format!("the pointer at {x},{y}");
+    let moved = json!({"type": "mouseMoved", "x": x, "y": y, "button": "none"});
+    tab.call("Input.dispatchMouseEvent", moved, deadline)
+        .await
+        .map_err(|error| deadline.explain(error, &what))?;
+    if pointer == Pointer::Hover {
+        return Ok(());
+    }
+    for (kind, held) in [("mousePressed", 1), ("mouseReleased", 0)] {
+        let params = json!({
+            "type": kind, "x": x, "y": y, "button": "left", "buttons": held, "clickCount": 1,
+        });
+        tab.call("Input.dispatchMouseEvent", params, deadline)
+            .await
+            .map_err(|error| unsure(&what, error))?;
+    }
+    Ok(())
 }
 
 impl Aim<'_> {

@@ -38,6 +38,10 @@ pub(super) fn install(key: &str) -> String {
 /// e.g. when a context's number came to mean another context.
 pub(super) const CALL: &str = "function (key, call, args, from) { const door = globalThis[key]; return door ? door(call, args, from) : null; }";
 
+/// The function that yields the element of an id itself, or `null`.
+pub(super) const ELEMENT: &str =
+    "function (key, id) { const door = globalThis[key]; return door ? door.element(id) : null; }";
+
 /// What the script answers.
 #[derive(Deserialize)]
 pub(super) struct Answer<T> {

@@ -13,6 +13,7 @@ use super::script::{self, Answer};
 use super::watch::{Gone, Progress, Watcher};
 use super::wire::{CallError, Wire};
 use crate::page::EngineError;
+use crate::snapshot::NodeId;
 
 /// Between two tries to reach a page that is just changing its document.
 const REACH_AGAIN: Duration = Duration::from_millis(10);
@@ -167,6 +168,35 @@ impl Tab {
             };
             return self.understand(answer, what);
         }
+    }
+
+    /// The browser's own handle of an element.
+    pub(super) async fn object(
+        &self,
+        id: NodeId,
+        deadline: Deadline,
+        what: &str,
+    ) -> Result<String, EngineError> {
+        let world = match self.world(deadline, what).await {
+            Ok(world) => world,
+            Err(AskError::Failed(error)) => return Err(error),
+            Err(AskError::Late | AskError::Lost) => return Err(deadline.timeout(what)),
+        };
+        let params = json!({
+            "functionDeclaration": script::ELEMENT,
+            "executionContextId": world,
+            "arguments": [{ "value": self.key }, { "value": id }],
+        });
+        let reply = self
+            .explained("Runtime.callFunctionOn", params, deadline, what)
+            .await?;
+        let object = reply.pointer("/result/objectId").and_then(Value::as_str);
+        object
+            .map(str::to_owned)
+            .ok_or_else(|| EngineError::NodeStale {
+                id,
+                was: what.to_owned(),
+            })
     }
 
     fn understand<T: DeserializeOwned>(&self, answer: &str, what: &str) -> Result<T, AskError> {

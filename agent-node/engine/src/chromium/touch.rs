@@ -1,5 +1,6 @@
 //! Gestures: the script gets an element ready and guards it, DevTools sends trusted input.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use muster_proto::guard::Guard;
@@ -41,6 +42,8 @@ pub(super) struct Look {
     why: Option<String>,
     pub(super) x: f64,
     pub(super) y: f64,
+    /// Of an upload, the field itself.
+    field: Option<NodeId>,
 }
 
 /// A field, read.
@@ -106,6 +109,7 @@ impl Aim<'_> {
                     .await?;
                 self.point_at(&point, "hover").await
             }
+            Gesture::Upload(files) => self.upload(files).await,
             Gesture::Focus => {
                 self.ready(Need {
                     enabled: true,
@@ -289,6 +293,22 @@ impl Aim<'_> {
         } else {
             Err(self.may_have("fill", "the field did not take the text"))
         }
+    }
+
+    /// Sets the files of the field that the element is or stands for.
+    async fn upload(&self, files: &[PathBuf]) -> Result<(), EngineError> {
+        let look = self.wait("fileField", json!(files.len())).await?;
+        let field = look.field.unwrap_or(self.id);
+        let object = self.tab.object(field, self.deadline, &self.was).await?;
+        let params = json!({ "files": files, "objectId": object });
+        let set = self
+            .tab
+            .call("DOM.setFileInputFiles", params, self.deadline)
+            .await;
+        set.map(drop).map_err(|error| match error {
+            CallError::Refused(why) => self.not_actionable(why),
+            error => self.unsure("upload", error),
+        })
     }
 
     async fn select(&self, choice: &OptionChoice) -> Result<(), EngineError> {

@@ -104,6 +104,19 @@ function elementAt(x, y) {
   }
 }
 
+// Ids that were told of the elements at a point, the innermost first; none where a picture of its
+// own is shown.
+function hit(x, y) {
+  forget();
+  const told = [];
+  const at = elementAt(x, y);
+  if (!at || /^(CANVAS|VIDEO|OBJECT|EMBED|IFRAME)$/.test(at.tagName)) return told;
+  for (let element = at; element; element = parentOf(element)) {
+    for (const one of [element, element.tagName === "LABEL" ? element.control : null]) if (one && ids.has(one)) told.push(ids.get(one));
+  }
+  return told;
+}
+
 // Whether input at `hit` is input to the element: itself, what is inside it, its label, or the
 // control it is a part of.
 function reaches(element, target, hit) {
@@ -297,6 +310,25 @@ async function offers(id, choice, budget) {
     if (!why || performance.now() >= until) return { why };
     await frame();
   }
+}
+
+// The file field that an element is or stands for: a label's, or the only one near it. Answers
+// { field } or { why } or { stale }.
+function fileField(id, count) {
+  forget();
+  const element = elementOf(id);
+  if (!element) return { stale: true };
+  const fits = (candidate) => candidate?.tagName === "INPUT" && candidate.type === "file";
+  let field = [element, element.control, element.closest("label")?.control].find(fits);
+  for (let area = element; area && !field; area = parentOf(area)) {
+    const inside = area.querySelectorAll("input[type=file]");
+    if (inside.length > 1) return { why: `no file field, and ${inside.length} are around it: choose one of them` };
+    field = inside[0];
+  }
+  if (!field) return { why: "no file field, and none is around it" };
+  if (disabled(field)) return { why: "disabled" };
+  if (count > 1 && !field.multiple) return { why: "its field takes one file" };
+  return { field: idOf(field) };
 }
 
 // Picks one option of a native select.

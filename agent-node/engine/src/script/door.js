@@ -11,6 +11,7 @@ const calls = {
   focus: ([id]) => giveFocus(id),
   scroll: ([id]) => scroll(id),
   scrollBy: ([id, direction]) => scrollBy(id, direction),
+  hit: ([x, y]) => hit(x, y),
   spot: ([id]) => spot(id),
   select: ([id]) => select(id),
   read: ([id]) => read(id),
@@ -19,10 +20,11 @@ const calls = {
   sink: ([id, value, rules]) => sink(id, value, rules),
   mask: () => mask(),
   unmask: () => unmask(),
+  fileField: ([id, count]) => fileField(id, count),
   choose: ([id, choice]) => choose(id, choice),
 };
 
-return async (call, args, from) => {
+const door = async (call, args, from) => {
   nextId = Math.max(nextId, from);
   forget();
   try {
@@ -35,3 +37,7 @@ return async (call, args, from) => {
     forget();
   }
 };
+
+door.element = (id) => elementOf(id);
+
+return door;

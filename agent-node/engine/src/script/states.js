@@ -81,6 +81,7 @@ function editable(element) {
 function valueOf(element, role) {
   const kind = fillKind(element);
   if (kind === "text" || kind === "value") return role === "slider" ? element.getAttribute("aria-valuetext") || element.value : element.value;
+  if (element.tagName === "INPUT" && element.type === "file") return [...element.files].map((file) => file.name).join(", ");
   if (kind === "content") return element.innerText.replace(/\n$/, "");
   if (element.tagName === "SELECT") return [...element.selectedOptions].map(optionLabel).join(", ");
   if (RANGE_ROLES.has(role)) return rangeText(element) || null;

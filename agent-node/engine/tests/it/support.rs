@@ -362,6 +362,14 @@ impl Stage {
     }
 
     /// The text of the element with this test id; pages write what they saw into it.
+    /// Waits until the log says this.
+    pub(crate) async fn until(&self, said: &str) {
+        let ends = tokio::time::Instant::now() + SOON;
+        while !self.log().await.contains(said) {
+            assert!(tokio::time::Instant::now() < ends, "{}", self.log().await);
+        }
+    }
+
     pub(crate) async fn log(&self) -> String {
         let found = self.find(vec![test_id("log")]).await;
         found

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use muster_engine::page::Pointer;
 use muster_engine::{EngineError, Gesture};
 use muster_proto::action::Direction;
 
@@ -210,7 +211,7 @@ async fn scrolling_moves_the_page_or_the_area_around() {
     .await;
     let row = |direction| stage.perform("row", Gesture::Scroll(direction));
     row(Direction::Down).await.unwrap();
-    assert_eq!(stage.log().await, "list");
+    stage.until("list").await;
     let before = stage.node("row").await.rect;
     row(Direction::Right).await.unwrap();
     assert!(stage.node("row").await.rect.0 < before.0);
@@ -242,4 +243,69 @@ async fn scrolling_moves_the_page_or_the_area_around() {
         stage.page.scroll(Direction::Down, SOON).await.unwrap();
     }
     assert!(stage.node("deep").await.in_viewport);
+}
+
+#[tokio::test]
+async fn files_reach_the_field_that_an_element_stands_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("this is {name}")).unwrap();
+        path
+    };
+    let (one, two) = (file("one.txt"), file("two.txt"));
+    let stage = Stage::showing(&format!(
+        "{LOG}<input type=file id=a><label id=b>Photo <input type=file id=b2 hidden></label>
+         <div><button id=c>Choose</button><input type=file multiple id=c2 style='display:none'></div>
+         <section><button id=d>Both</button><input type=file><input type=file></section>
+         <input type=file id=e disabled><script>
+           for (const id of ['a', 'b2', 'c2'])
+             document.getElementById(id).addEventListener('change', async e => {{
+               const files = [...e.target.files];
+               say(id + ':' + (await Promise.all(files.map(file => file.text()))).join('+') + (e.isTrusted ? '' : '!'));
+             }});
+         </script>"
+    ))
+    .await;
+    let upload = |files: &[&std::path::PathBuf]| {
+        Gesture::Upload(files.iter().map(|file| (*file).clone()).collect())
+    };
+    stage.perform("a", upload(&[&one])).await.unwrap();
+    stage.until("a:this is one.txt").await;
+    assert_eq!(stage.node("a").await.value.as_deref(), Some("one.txt"));
+    stage.perform("b", upload(&[&two])).await.unwrap();
+    stage.until("b2:this is two.txt").await;
+    stage.perform("c", upload(&[&one, &two])).await.unwrap();
+    stage.until("c2:this is one.txt+this is two.txt").await;
+    for (target, files, why) in [
+        ("a", upload(&[&one, &two]), "its field takes one file"),
+        ("d", upload(&[&one]), "no file field, and 2 are around it"),
+        ("e", upload(&[&one]), "disabled"),
+    ] {
+        let id = stage.id(target).await;
+        let error = stage.page.perform(id, &files, BRIEF).await.unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_point_tells_the_elements_there_and_takes_the_pointer() {
+    let stage = Stage::showing(&format!(
+        "{LOG}<button id=a style='position:absolute; left:10px; top:10px; width:80px; height:30px'><b>Go</b></button>
+         <canvas id=c tabindex=0 width=100 height=100 style='position:absolute; left:200px; top:0'></canvas>
+         <label style='position:absolute; left:400px; top:0; width:80px; height:30px'>Yes <input type=checkbox id=d></label><script>
+           c.addEventListener('click', e => say([e.offsetX, e.offsetY, e.isTrusted].join(':')));
+           c.addEventListener('mousemove', () => say('over'), {{ once: true }});
+         </script>"
+    ))
+    .await;
+    let (a, d) = (stage.id("a").await, stage.id("d").await);
+    assert_eq!(stage.page.hit((50, 25), SOON).await.unwrap()[0], a);
+    assert_eq!(stage.page.hit((230, 40), SOON).await.unwrap(), []);
+    assert_eq!(stage.page.hit((405, 15), SOON).await.unwrap()[0], d);
+    let point = |pointer| stage.page.point((230, 40), pointer, SOON);
+    point(Pointer::Hover).await.unwrap();
+    stage.until("over").await;
+    point(Pointer::Tap).await.unwrap();
+    assert_eq!(stage.log().await, "over 30:40:true");
 }

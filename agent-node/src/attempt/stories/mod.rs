@@ -340,6 +340,7 @@ impl Story {
                 budgets: Budgets::default(),
             }),
             modules: Arc::default(),
+            files: Files::none(),
             page: Arc::clone(&self.page) as _,
             worker: WorkerPipes {
                 from_worker: Box::new(from_worker),

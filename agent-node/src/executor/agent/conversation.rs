@@ -37,8 +37,8 @@ enum Slot {
     Plain,
     /// A whole screen, outdated by the next.
     Screen,
-    /// What an action changed, outdated by the next whole screen.
-    Changes,
+    /// What an action changed or a part of a screen, outdated by the next whole screen.
+    Part,
     /// A picture, outdated by the next.
     Picture,
     /// What was done in rounds that are gone.
@@ -52,8 +52,8 @@ enum Slot {
 pub(super) enum Told {
     /// One line, or what stays true.
     Line,
-    /// What an action changed.
-    Changes,
+    /// What an action changed, or a part of a screen.
+    Part,
     /// A whole screen.
     Screen,
 }
@@ -106,7 +106,7 @@ impl Conversation {
     pub(super) fn answer(&mut self, call: &ToolCall, told: Told, text: String) {
         let slot = match told {
             Told::Line => Slot::Plain,
-            Told::Changes => Slot::Changes,
+            Told::Part => Slot::Part,
             Told::Screen => Slot::Screen,
         };
         self.record.push(format!(
@@ -119,7 +119,7 @@ impl Conversation {
             call_id: call.id.clone(),
             text: match told {
                 Told::Line => shortened(text),
-                Told::Changes | Told::Screen => text,
+                Told::Part | Told::Screen => text,
             },
         };
         self.messages.push((slot, message));
@@ -152,7 +152,7 @@ impl Conversation {
     /// Makes it as short as it can be, after the vendor refused its length.
     pub(super) fn shrink(&mut self, screen: String) {
         let screens: Vec<usize> =
-            self.slots(|slot| matches!(slot, Slot::Screen | Slot::Changes | Slot::Picture));
+            self.slots(|slot| matches!(slot, Slot::Screen | Slot::Part | Slot::Picture));
         self.outdate(&screens);
         self.remember(1);
         self.messages.push((Slot::Screen, Message::user(screen)));
@@ -170,7 +170,7 @@ impl Conversation {
         let newest = |wanted| self.slots(|slot| slot == wanted).pop().unwrap_or(0);
         let (screen, picture) = (newest(Slot::Screen), newest(Slot::Picture));
         let outdated = |&index: &usize| match self.messages[index].0 {
-            Slot::Screen | Slot::Changes => index < screen,
+            Slot::Screen | Slot::Part => index < screen,
             Slot::Picture => index < picture,
             Slot::Kept | Slot::Plain | Slot::Memory | Slot::Outdated => false,
         };

@@ -19,26 +19,7 @@ pub(super) fn state(screen: &Observation) -> String {
 
 /// Whether a person could act on anything there.
 pub(super) fn interactive(screen: &Observation) -> bool {
-    const ROLES: [&str; 14] = [
-        "button",
-        "link",
-        "textbox",
-        "searchbox",
-        "spinbutton",
-        "checkbox",
-        "radio",
-        "switch",
-        "combobox",
-        "listbox",
-        "option",
-        "menuitem",
-        "tab",
-        "slider",
-    ];
-    let nodes = screen.nodes().iter();
-    nodes
-        .into_iter()
-        .any(|node| node.editable || node.clickable || ROLES.contains(&node.role.as_str()))
+    screen.nodes().iter().any(muster_engine::Node::operable)
 }
 
 /// Whether a choice in one field emptied or changed another field that held something.

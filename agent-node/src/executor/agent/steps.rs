@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_engine::page::Pointer;
 use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard as Rule;
@@ -15,10 +16,11 @@ use super::conversation::{Conversation, Told};
 use super::guard::{Guard, Kind, Made, Signal};
 use super::prompt::{self, Fence};
 use super::state::{interactive, resets, state};
-use super::tools::{self, Call, Completion};
+use super::tools::{self, Call, Completion, Offer, Touch};
 use crate::executor::decision::secret_names;
 use crate::executor::{StepContext, verdict};
-use crate::harness::{Observation, StepError, called, text};
+use crate::harness::part::{self, Part};
+use crate::harness::{At, Observation, StepError, called};
 
 /// Screens in the conversation are cut to this, bytes.
 const SCREEN_BYTES: usize = 48 * 1024;
@@ -96,7 +98,7 @@ impl<'a> Loop<'a> {
             context.handed_off,
             context.ledger,
         );
-        let shown = fence.around("screen", &text::render(screen, SCREEN_BYTES));
+        let shown = fence.around("screen", &whole(screen, SCREEN_BYTES));
         let tier = match context.handed_off {
             Some(_) => Tier::Heal,
             None => Tier::Act,
@@ -224,7 +226,7 @@ impl<'a> Loop<'a> {
         }) = reply
         {
             self.screen_bytes = SMALL_SCREEN_BYTES;
-            let small = text::render(screen, self.screen_bytes);
+            let small = whole(screen, self.screen_bytes);
             self.conversation
                 .shrink(self.fence.around("screen", &small));
             reply = self.send().await;
@@ -250,7 +252,14 @@ impl<'a> Loop<'a> {
     fn tools(&self) -> Vec<Tool> {
         match self.forced {
             Some(_) => vec![tools::complete()],
-            None => tools::offered(self.secrets, self.pictures),
+            None => {
+                let means = self.context.harness.means();
+                tools::offered(Offer {
+                    secrets: self.secrets,
+                    vision: self.pictures && means.pixels,
+                    files: means.files,
+                })
+            }
         }
     }
 
@@ -273,12 +282,15 @@ impl<'a> Loop<'a> {
                 let text = "refused: only complete_step is left".to_owned();
                 Ok(Came::refused(Kind::Other, text))
             }
-            Ok(Call::Observe) => {
+            Ok(Call::Observe(wanted)) => {
                 *screen = self.context.harness.observe().await?;
                 self.uncertain = None;
-                let shown = text::render(screen, self.screen_bytes);
+                let shown = part::render(screen, &wanted, self.screen_bytes);
                 Ok(Came::Text {
-                    told: Told::Screen,
+                    told: match wanted.is_whole() {
+                        true => Told::Screen,
+                        false => Told::Part,
+                    },
                     text: self.fence.around("screen", &shown),
                     kind: Kind::Look,
                     failed: false,
@@ -293,7 +305,7 @@ impl<'a> Loop<'a> {
                 }),
                 Some(refusal) => Ok(Came::refused(Kind::Look, refusal)),
             },
-            Ok(Call::Act(_))
+            Ok(Call::Act(_) | Call::At { .. })
                 if Rule::ActionOnce.holds() && self.uncertain.as_deref() == Some(signature) =>
             {
                 self.denied(Rule::ActionOnce, signature);
@@ -301,6 +313,59 @@ impl<'a> Loop<'a> {
                 Ok(Came::refused(Kind::Act, text))
             }
             Ok(Call::Act(action)) => self.act(action, signature, screen).await,
+            Ok(Call::At { x, y, touch }) => match self.context.harness.at(x, y).await {
+                Ok(At::Control(target)) => self.act(touch.on(target), signature, screen).await,
+                Ok(At::Bare) => self.touch(x, y, touch, signature, screen).await,
+                Err(error) => self.not_done(error, signature),
+            },
+        }
+    }
+
+    /// Does something at a point where nothing stands that has a name.
+    async fn touch(
+        &mut self,
+        x: u32,
+        y: u32,
+        touch: Touch,
+        signature: &str,
+        screen: &mut Arc<Observation>,
+    ) -> Result<Came, StepError> {
+        let pointer = match touch {
+            Touch::Hover => Pointer::Hover,
+            Touch::Tap | Touch::Type(_) | Touch::Press(_) => Pointer::Tap,
+            Touch::Select(_) => {
+                let text = "refused: there is no select at that point".to_owned();
+                return Ok(Came::refused(Kind::Act, text));
+            }
+        };
+        let (before, after) = match self.context.harness.point(x, y, pointer).await {
+            Ok(done) => done,
+            Err(error) => return self.not_done(error, signature),
+        };
+        *screen = Arc::clone(&after);
+        match touch {
+            // Into what the tap gave the focus.
+            Touch::Type(text) => {
+                let typed = Action::TypeText { text };
+                self.act(typed, signature, screen).await
+            }
+            Touch::Press(key) => {
+                let pressed = Action::Press {
+                    target: None,
+                    key,
+                    times: 1,
+                };
+                self.act(pressed, signature, screen).await
+            }
+            Touch::Tap | Touch::Hover | Touch::Select(_) => {
+                let (told, text) = self.told(&before, &after);
+                Ok(Came::Text {
+                    told,
+                    text,
+                    kind: Kind::Act,
+                    failed: false,
+                })
+            }
         }
     }
 
@@ -327,29 +392,36 @@ impl<'a> Loop<'a> {
                     failed: false,
                 })
             }
-            Err(StepError::Refused { code, message }) => Ok(Came::refused(
+            Err(error) => self.not_done(error, signature),
+        }
+    }
+
+    /// What the model is told of an action that was refused or is unknown.
+    fn not_done(&mut self, error: StepError, signature: &str) -> Result<Came, StepError> {
+        match error {
+            StepError::Refused { code, message } => Ok(Came::refused(
                 Kind::Act,
                 format!("not done: {code}: {message}"),
             )),
-            Err(StepError::Uncertain { message }) => {
+            StepError::Uncertain { message } => {
                 self.uncertain = Some(signature.to_owned());
                 let text = format!(
                     "may have been done: {message}; look before you go on, and don't repeat it"
                 );
                 Ok(Came::refused(Kind::Act, text))
             }
-            Err(stop) => Err(stop),
+            stop @ StepError::Stop(_) => Err(stop),
         }
     }
 
     /// What an action changed.
     fn told(&self, before: &Observation, after: &Observation) -> (Told, String) {
-        let now = text::render(after, self.screen_bytes);
-        match change(&text::render(before, self.screen_bytes), &now) {
+        let now = whole(after, self.screen_bytes);
+        match change(&whole(before, self.screen_bytes), &now) {
             Change::None => (Told::Line, "done; no visible effect".to_owned()),
             Change::Lines(lines) => {
                 let lines = self.fence.around("changes", &lines);
-                (Told::Changes, format!("done; the screen changed:\n{lines}"))
+                (Told::Part, format!("done; the screen changed:\n{lines}"))
             }
             Change::Whole => {
                 let shown = self.fence.around("screen", &now);
@@ -442,6 +514,11 @@ impl<'a> Loop<'a> {
         };
         Came::Verdict(verdict(completion.status, completion.summary.trim(), code))
     }
+}
+
+/// All of a screen, as far as it fits.
+fn whole(screen: &Observation, bytes: usize) -> String {
+    part::render(screen, &Part::default(), bytes)
 }
 
 /// A call without its wording: the tool, its target by role and name, and the rest of its input;

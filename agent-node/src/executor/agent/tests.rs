@@ -439,6 +439,114 @@ async fn a_forged_code_of_the_runner_is_no_reason() {
     assert_eq!(verdict.code, Some(ErrorCode::ActionFailed));
 }
 
+#[tokio::test]
+async fn a_part_of_a_screen_is_shown_and_never_stands_for_all_of_it() {
+    let drawn = harness(Vec::new());
+    let help = id(&drawn, "button", "Help");
+    let whole = |text: &str| text.contains("Members only") && text.contains("About us");
+    let drawn = drawn.replies([
+        says(&[
+            ("observe", json!({"query": "log in"})),
+            ("observe", json!({"state": "editable"})),
+            ("observe", json!({"state": "hidden"})),
+            ("tap", json!({"target": help})),
+        ]),
+        says(&[(
+            "complete_step",
+            json!({"status": "passed", "summary": "looked"}),
+        )]),
+    ]);
+    run(&drawn, &Value::Null).await.unwrap();
+    let told = results(&drawn);
+    assert!(
+        told[0].contains("button \"Log in\"") && !told[0].contains("Help"),
+        "{}",
+        told[0]
+    );
+    assert!(
+        told[1].contains("textbox \"Email\"") && !told[1].contains("button"),
+        "{}",
+        told[1]
+    );
+    assert!(
+        told[2].starts_with("refused: the input of observe"),
+        "{}",
+        told[2]
+    );
+    assert_eq!(told[3], "done; no visible effect");
+    // The whole screen of the beginning is still there.
+    let asked = drawn.requests();
+    let messages = &asked.last().unwrap().messages;
+    assert!(
+        messages
+            .iter()
+            .any(|message| matches!(message, Message::User { text, .. } if whole(text)))
+    );
+}
+
+#[tokio::test]
+async fn a_point_acts_on_the_control_there_or_on_the_bare_place() {
+    let whole = [
+        ("tap_at", json!({"x": 3, "y": 5})),
+        ("type_at", json!({"x": 3, "y": 2, "value": "a@b.c"})),
+        ("type_at", json!({"x": 3, "y": 99, "value": "hi"})),
+        ("hover_at", json!({"x": 3, "y": 99})),
+        ("select_at", json!({"x": 3, "y": 99, "value": "Red"})),
+        ("tap_at", json!({"x": -3, "y": 5})),
+    ];
+    let drawn = harness(vec![
+        says(&whole),
+        says(&[(
+            "complete_step",
+            json!({"status": "passed", "summary": "done"}),
+        )]),
+    ])
+    .seeing(false);
+    run(&drawn, &Value::Null).await.unwrap();
+    assert_eq!(
+        drawn.done(),
+        [
+            "tap button \"Help\"",
+            "type \"a@b.c\" into textbox \"Email\"",
+            "Tap at 3,99",
+            "type",
+            "Hover at 3,99",
+        ]
+    );
+    let told = results(&drawn);
+    assert_eq!(told[4], "refused: there is no select at that point");
+    assert!(
+        told[5].starts_with("refused: the input of tap_at"),
+        "{}",
+        told[5]
+    );
+}
+
+#[tokio::test]
+async fn points_are_offered_to_models_that_see_while_pixels_are_open() {
+    let over = || {
+        says(&[(
+            "complete_step",
+            json!({"status": "passed", "summary": "done"}),
+        )])
+    };
+    let offered = |drawn: FakeHarness| async move {
+        run(&drawn, &Value::Null).await.unwrap();
+        let tools = drawn.requests()[0].tools.clone();
+        let act = tools.iter().find(|tool| tool.name == "act").unwrap();
+        let verbs = act.schema["properties"]["do"]["enum"].as_array().unwrap();
+        let pointing = verbs.iter().filter_map(Value::as_str);
+        let pictures = tools.iter().filter(|tool| tool.name == "screenshot");
+        (
+            pointing.filter(|verb| verb.ends_with("_at")).count(),
+            pictures.count(),
+        )
+    };
+    assert_eq!(offered(harness(vec![over()])).await, (0, 0));
+    assert_eq!(offered(harness(vec![over()]).seeing(false)).await, (5, 1));
+    assert_eq!(offered(harness(vec![over()]).seeing(true)).await, (0, 0));
+}
+
 /// What a judgment is shown with `vision`: its text and how many pictures.
 async fn shown(harness: &FakeHarness, vision: Vision) -> Result<(String, usize), StepError> {
     let context = StepContext {

@@ -1,20 +1,24 @@
 //! The tools that a model may call: closed schemas, parsed before anything is done.
 
 use muster_engine::NodeId;
-use muster_proto::action::{Action, DEFAULT_HOLD_MS, Direction, MAX_SOUGHT, MAX_TIMES, Typed};
+use muster_proto::action::{
+    Action, DEFAULT_HOLD_MS, Direction, MAX_FILES, MAX_SOUGHT, MAX_TIMES, Typed,
+};
 use muster_proto::code::ErrorCode;
 use muster_providers::model::{Tool, ToolCall};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::harness::part::{Part, State};
+
 /// The tool that ends the step.
 pub(super) const COMPLETE: &str = "complete_step";
 /// The tool that does something to the page. One schema for all verbs takes a third of the tokens of a
 /// schema for each, and is sent with every request.
 const ACT: &str = "act";
-/// What it can do; the last only where the step has secrets.
-const VERBS: [&str; 15] = [
+/// What it can do.
+const VERBS: [&str; 21] = [
     "tap",
     "double_tap",
     "right_click",
@@ -30,19 +34,80 @@ const VERBS: [&str; 15] = [
     "navigate",
     "back",
     "type_secret",
+    "upload",
+    "tap_at",
+    "hover_at",
+    "type_at",
+    "select_at",
+    "press_at",
 ];
+
+/// For what there are tools and verbs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    /// The step has secrets.
+    pub(super) secrets: bool,
+    /// The model sees, and pixels are open.
+    pub(super) vision: bool,
+    /// The suite has files.
+    pub(super) files: bool,
+}
+
+impl Offer {
+    fn has(self, verb: &str) -> bool {
+        match verb {
+            "type_secret" => self.secrets,
+            "upload" => self.files,
+            verb if verb.ends_with("_at") => self.vision,
+            _ => true,
+        }
+    }
+}
 
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
-    /// A look at the whole screen.
-    Observe,
+    /// A look at the screen, or at a part of it.
+    Observe(Part),
     /// A picture of the viewport.
     Screenshot,
     /// An action.
     Act(Action<NodeId>),
+    /// Something at a point of the newest picture.
+    At { x: u32, y: u32, touch: Touch },
     /// A verdict, not yet accepted.
     Complete(Completion),
+}
+
+/// What is done at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Touch {
+    Tap,
+    Hover,
+    Type(String),
+    Press(String),
+    Select(String),
+}
+
+impl Touch {
+    /// The same on a control.
+    pub(super) fn on(self, target: NodeId) -> Action<NodeId> {
+        match self {
+            Touch::Tap => Action::Tap { target },
+            Touch::Hover => Action::Hover { target },
+            Touch::Type(text) => Action::Type {
+                target,
+                value: Typed::Literal { text },
+                replace: true,
+            },
+            Touch::Press(key) => Action::Press {
+                target: Some(target),
+                key,
+                times: 1,
+            },
+            Touch::Select(label) => Action::Select { target, label },
+        }
+    }
 }
 
 /// What `complete_step` takes.
@@ -89,6 +154,36 @@ struct Dragged {
 struct WithValue {
     target: String,
     value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithFiles {
+    target: String,
+    files: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Point {
+    x: u32,
+    y: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointValue {
+    x: u32,
+    y: u32,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointKey {
+    x: u32,
+    y: u32,
+    key: String,
 }
 
 #[derive(Deserialize)]
@@ -183,12 +278,32 @@ pub(super) fn plain(call: &ToolCall) -> ToolCall {
 pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
     let action = match call.name.as_str() {
         "observe" => {
-            input::<Nothing>(call)?;
-            return Ok(Call::Observe);
+            return input(call).map(Call::Observe);
         }
         "screenshot" => {
             input::<Nothing>(call)?;
             return Ok(Call::Screenshot);
+        }
+        "tap_at" | "hover_at" => {
+            let Point { x, y } = input(call)?;
+            let touch = match call.name.as_str() {
+                "tap_at" => Touch::Tap,
+                _ => Touch::Hover,
+            };
+            return Ok(Call::At { x, y, touch });
+        }
+        "type_at" | "select_at" => {
+            let PointValue { x, y, value } = input(call)?;
+            let touch = match call.name.as_str() {
+                "type_at" => Touch::Type(value),
+                _ => Touch::Select(value),
+            };
+            return Ok(Call::At { x, y, touch });
+        }
+        "press_at" => {
+            let PointKey { x, y, key } = input(call)?;
+            let touch = Touch::Press(key);
+            return Ok(Call::At { x, y, touch });
         }
         COMPLETE => return input(call).map(Call::Complete),
         "tap" => Action::Tap {
@@ -272,6 +387,13 @@ pub(super) fn parse(call: &ToolCall) -> Result<Call, String> {
                 replace: true,
             }
         }
+        "upload" => {
+            let WithFiles { target: at, files } = input(call)?;
+            Action::Upload {
+                target: target(&at)?,
+                files,
+            }
+        }
         "select" => {
             let WithValue { target: at, value } = input(call)?;
             Action::Select {
@@ -351,25 +473,34 @@ fn optional(text: Option<&str>) -> Result<Option<NodeId>, String> {
     text.map(target).transpose()
 }
 
-/// All tools. `type_secret` only where the step has secrets, `screenshot` where the model sees.
-pub(super) fn offered(secrets: bool, vision: bool) -> Vec<Tool> {
+/// The tools that make sense.
+pub(super) fn offered(offer: Offer) -> Vec<Tool> {
     let mut tools = vec![
-        tool("observe", "Shows the whole screen again.", &json!({}), &[]),
+        tool(
+            "observe",
+            "Shows the whole screen again, or only what has these words or this state; offset goes on after a cut.",
+            &json!({
+                "query": {"type": "string"},
+                "state": {"type": "string", "enum": State::NAMES},
+                "offset": {"type": "integer"},
+            }),
+            &[],
+        ),
         tool(
             "screenshot",
             "Shows a picture of the viewport.",
             &json!({}),
             &[],
         ),
-        act(secrets),
+        act(offer),
         complete(),
     ];
-    tools.retain(|tool| vision || tool.name != "screenshot");
+    tools.retain(|tool| offer.vision || tool.name != "screenshot");
     tools
 }
 
 /// The tool that does something to the page.
-fn act(secrets: bool) -> Tool {
+fn act(offer: Offer) -> Tool {
     let mut description =
         "Does one thing to the page. Fields of each verb, optional ones in brackets:\n\
         tap, double_tap, right_click, hover: target\n\
@@ -399,13 +530,25 @@ fn act(secrets: bool) -> Tool {
         "path": string,
         "ms": {"type": "integer"},
     });
-    let mut verbs = VERBS.to_vec();
-    if secrets {
+    if offer.secrets {
         description.push_str("\ntype_secret: target name; a declared secret, which you never see");
-        properties["name"] = string;
-    } else {
-        verbs.pop();
+        properties["name"] = string.clone();
     }
+    if offer.files {
+        description.push_str("\nupload: target files; paths of the suite's files");
+        properties["files"] = json!({"type": "array", "items": string, "maxItems": MAX_FILES});
+    }
+    if offer.vision {
+        description.push_str(
+            "\ntap_at, hover_at: x y; pixels of the newest screenshot\n\
+             type_at, select_at: x y value\n\
+             press_at: x y key",
+        );
+        let pixel = json!({"type": "integer", "minimum": 0});
+        properties["x"] = pixel.clone();
+        properties["y"] = pixel;
+    }
+    let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| offer.has(verb)).collect();
     properties["do"] = json!({"type": "string", "enum": verbs});
     tool(ACT, &description, &properties, &["do"])
 }
@@ -471,6 +614,12 @@ mod tests {
             ("navigate", r#"{"path":"/"}"#),
             ("back", "{}"),
             ("type_secret", r#"{"target":"n7","name":"pw"}"#),
+            ("upload", r#"{"target":"n7","files":["a.pdf"]}"#),
+            ("tap_at", r#"{"x":3,"y":4}"#),
+            ("hover_at", r#"{"x":3,"y":4}"#),
+            ("type_at", r#"{"x":3,"y":4,"value":"x"}"#),
+            ("select_at", r#"{"x":3,"y":4,"value":"x"}"#),
+            ("press_at", r#"{"x":3,"y":4,"key":"Enter"}"#),
         ];
         for (name, input) in inputs {
             let parsed = call(name, input).unwrap();
@@ -481,20 +630,22 @@ mod tests {
                 refusal.starts_with("refused: ") && refusal.contains("selector"),
                 "{refusal}"
             );
-            let Call::Act(_) = parsed else { continue };
+            let (Call::Act(_) | Call::At { .. }) = parsed else {
+                continue;
+            };
             let mut act: Value = serde_json::from_str(input).unwrap();
             act["do"] = json!(name);
             act["to"] = act.get("to").cloned().unwrap_or_default();
             assert_eq!(call(ACT, &act.to_string()), Ok(parsed), "null is left out");
         }
-        let verbs = act(true).schema["properties"]["do"]["enum"].clone();
-        assert_eq!(verbs, json!(inputs.map(|(name, _)| name)[3..]));
-        assert_eq!(
-            act(false).schema["properties"]["do"]["enum"]
-                .as_array()
-                .map(Vec::len),
-            Some(VERBS.len() - 1)
-        );
+        let offer = |all| Offer {
+            secrets: all,
+            vision: all,
+            files: all,
+        };
+        let verbs = |all| act(offer(all)).schema["properties"]["do"]["enum"].clone();
+        assert_eq!(verbs(true), json!(inputs.map(|(name, _)| name)[3..]));
+        assert_eq!(verbs(false), json!(VERBS[..14]));
     }
 
     #[test]
@@ -578,6 +729,21 @@ mod tests {
                 act(name, input).unwrap_err().starts_with("refused: "),
                 "{input}"
             );
+        }
+    }
+
+    #[test]
+    fn a_look_is_whole_or_names_its_part() {
+        assert_eq!(call("observe", "{}"), Ok(Call::Observe(Part::default())));
+        let part = Part {
+            query: Some("mug".to_owned()),
+            state: Some(State::Enabled),
+            offset: 40,
+        };
+        let input = r#"{"query":"mug","state":"enabled","offset":40}"#;
+        assert_eq!(call("observe", input), Ok(Call::Observe(part)));
+        for bad in [r#"{"state":"hidden"}"#, r#"{"offset":-1}"#] {
+            assert!(call("observe", bad).is_err(), "{bad}");
         }
     }
 

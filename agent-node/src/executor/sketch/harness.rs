@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use muster_engine::page::Pointer;
 use muster_engine::{Node, NodeId, Snapshot};
 use muster_proto::action::{Action, Typed};
 use muster_proto::code::ErrorCode;
@@ -14,7 +15,7 @@ use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::Instant;
 
 use super::parse::{App, Lead};
-use crate::harness::{Budget, Harness, Observation, Performed, StepError, ToldCall};
+use crate::harness::{At, Budget, Harness, Means, Observation, Performed, StepError, ToldCall};
 
 /// See the module.
 pub(in crate::executor) struct FakeHarness {
@@ -301,6 +302,33 @@ impl Harness for FakeHarness {
             media_type: "image/png",
             bytes: b"a picture".as_slice().into(),
         })
+    }
+
+    /// The pixel rows of a picture are the lines of the outline.
+    async fn at(&self, _: u32, y: u32) -> Result<At, StepError> {
+        let state = self.state();
+        let index = usize::try_from(y).unwrap();
+        let node = state.snapshot.nodes.get(index);
+        Ok(node.map_or(At::Bare, |node| At::Control(node.id)))
+    }
+
+    async fn point(
+        &self,
+        x: u32,
+        y: u32,
+        pointer: Pointer,
+    ) -> Result<(Arc<Observation>, Arc<Observation>), StepError> {
+        let mut state = self.state();
+        state.done.push(format!("{pointer:?} at {x},{y}"));
+        let seen = Self::observe_now(&mut state);
+        Ok((Arc::clone(&seen), seen))
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            pixels: !self.state().closed,
+            files: true,
+        }
     }
 
     fn model(&self, _: Tier) -> Option<ModelInfo> {

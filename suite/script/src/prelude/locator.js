@@ -15,6 +15,8 @@ const ROLES = new Set(
   ).split(' '),
 );
 
+const MAX_FILES = 16;
+
 const STATES = ['checked', 'disabled', 'selected', 'expanded', 'pressed'];
 
 const LATER = {
@@ -27,7 +29,6 @@ const LATER = {
   secondaryTap: null,
   longPress: null,
   pressSequentially: 'fill() replaces the text at once',
-  setInputFiles: null,
   dragTo: null,
   swipe: null,
   evaluate: null,
@@ -195,6 +196,10 @@ export class Locator extends Queries {
     return this.#act('selectOption()', given, { do: 'selectOption', choice: optionChoice(choice) });
   }
 
+  async setInputFiles(files, given) {
+    return this.#act('setInputFiles()', given, { do: 'setInputFiles', files: paths(files) });
+  }
+
   async hover(given) {
     return this.#act('hover()', given, { do: 'hover' });
   }
@@ -297,6 +302,13 @@ function oneOf(...words) {
   return (value, what, refuse = invalid) => {
     if (!words.includes(value)) throw refuse(`${what} takes ${words.map((word) => `'${word}'`).join(' or ')}`);
   };
+}
+
+function paths(files) {
+  const list = Array.isArray(files) ? files : [files];
+  if (list.length < 1 || list.length > MAX_FILES) throw invalid(`setInputFiles() takes 1 to ${MAX_FILES} files`);
+  for (const file of list) text(file, 'setInputFiles()');
+  return list;
 }
 
 function optionChoice(choice) {

@@ -151,7 +151,7 @@ proptest! {
         let mut kept = vec!["Goal: pay".to_owned()];
         for (number, (answers, operator, picture, input)) in rounds.into_iter().enumerate() {
             let answers: Vec<(Told, String)> = answers.into_iter().map(|(told, size)| {
-                let told = [Told::Line, Told::Changes, Told::Screen][usize::from(told)];
+                let told = [Told::Line, Told::Part, Told::Screen][usize::from(told)];
                 (told, format!("{number}\n{}", "y".repeat(size)))
             }).collect();
             let newest = answers.iter().rfind(|(told, _)| *told == Told::Screen).cloned();

@@ -51,6 +51,8 @@ test('actions', async ({ screen }) => {
   await field.selectOption({ index: 2 });
   await field.hover();
   await field.focus();
+  await field.setInputFiles('fixtures/a.pdf');
+  await field.setInputFiles(['a.pdf', 'b.pdf']);
   await field.scrollIntoView();
   await field.waitFor();
   await field.waitFor({ state: 'hidden', timeout: 3 });
