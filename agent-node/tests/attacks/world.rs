@@ -71,7 +71,7 @@ pub(crate) struct Stage {
     pub(crate) site: Site,
     pub(crate) attempt: AttemptHarness,
     pub(crate) scope: Scope,
-    _chromium: Option<Chromium>,
+    pub(crate) _chromium: Option<Chromium>,
 }
 
 impl Stage {
