@@ -64,11 +64,6 @@ pub(crate) const PENDING: &[(&str, &str, &str)] = &[
         "enrolment of nodes",
     ),
     (
-        "A43",
-        "a bundle holds links, devices or climbs out",
-        "a switch in the suite's packing",
-    ),
-    (
         "A44",
         "a test escapes its interpreter",
         "the confinement of workers",
