@@ -716,9 +716,10 @@ impl Harness for StepHarness<'_> {
                 }
                 Ok(reply)
             }
-            // Nobody knows what the vendor will charge for: the most that it can be.
+            // Nobody knows what the vendor will charge for: the most that it can be, if it was asked.
             Ok(Err(error)) => {
-                self.settle(held, held);
+                let unsent = matches!(error, ModelError::ProviderFailed { requests: 0, .. });
+                self.settle(held, if unsent { Amounts::default() } else { held });
                 Err(self.model_failed(&error, &span))
             }
             Err(problem) => {

@@ -7,6 +7,7 @@ use muster_engine::{EngineError, Gesture};
 use muster_proto::action::Typed;
 use muster_proto::secret::Secret;
 use muster_proto::v1;
+use muster_providers::model::{ModelClient, ModelError};
 use muster_suite::config::{Budgets, SecretSource};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +77,14 @@ impl Stage {
     }
 
     fn step(&self) -> StepHarness<'_> {
+        self.asking(StepModels::none(&Problem::new(
+            ErrorCode::ModelUnavailable,
+            "none",
+        )))
+    }
+
+    /// A step with these models.
+    fn asking(&self, models: StepModels) -> StepHarness<'_> {
         let timeout = Problem::new(ErrorCode::StepTimeout, "too long");
         let rules = Rules {
             app: Url::parse(APP).unwrap(),
@@ -87,7 +96,7 @@ impl Stage {
                 actions: 3,
                 model_calls: 2,
             },
-            models: StepModels::none(&Problem::new(ErrorCode::ModelUnavailable, "none")),
+            models,
             purse: Purse::default(),
             action_timeout: Duration::from_secs(30),
         };
@@ -487,4 +496,61 @@ async fn an_executors_own_calls_are_counted_and_bounded() {
     let row = step.ledger().remove(0);
     assert_eq!((row.usage.model_calls, row.usage.output_tokens), (3, 60));
     assert!(!row.model.contains("hunter22"), "{}", row.model);
+}
+
+/// A model that fails, after that many requests.
+struct Failing(u32);
+
+#[async_trait]
+impl ModelClient for Failing {
+    async fn complete(&self, _: &ModelRequest) -> Result<ModelReply, ModelError> {
+        Err(ModelError::ProviderFailed {
+            model: "failing".to_owned(),
+            requests: self.0,
+            reason: "down".to_owned(),
+        })
+    }
+
+    fn info(&self) -> ModelInfo {
+        ModelInfo {
+            provider: "scripted",
+            model: "failing".to_owned(),
+            vision: false,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_never_sent_is_not_spent_of_the_attempts_budget() {
+    let request = ModelRequest {
+        system: String::new(),
+        messages: Vec::new(),
+        tools: Vec::new(),
+        force_tool: false,
+        max_output_tokens: 1,
+        continues: false,
+        timeout: Duration::from_secs(1),
+    };
+    for (requests, second) in [
+        (0, ErrorCode::ModelProviderFailed),
+        (6, ErrorCode::StepBudgetExhausted),
+    ] {
+        let grant = v1::BudgetGrant {
+            model_calls: Some(1),
+            ..v1::BudgetGrant::default()
+        };
+        let stage = Stage::of(shop());
+        let purse = Purse::attempt(&Budgets::default(), &grant);
+        let stage = Stage {
+            attempt: stage.attempt.under(purse, Arc::default()),
+            ..stage
+        };
+        for wanted in [ErrorCode::ModelProviderFailed, second] {
+            let mut models = StepModels::none(&Problem::new(ErrorCode::ModelUnavailable, "none"));
+            models.act = Ok(StepModel::unpriced(Arc::new(Failing(requests))));
+            let step = stage.asking(models);
+            let failed = step.complete(Tier::Act, &request).await.unwrap_err();
+            assert_eq!(code(&failed), wanted, "{requests} requests");
+        }
+    }
 }

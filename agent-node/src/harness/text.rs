@@ -25,8 +25,8 @@ const MAX_OPTIONS: usize = 50;
 /// Room kept for the cut marker, bytes.
 const MARKER: usize = 80;
 
-/// The screen in at most `bytes` bytes, after what happened beside it. A line says where it was cut, another where the engine
-/// stopped reading the page.
+/// The screen in at most `bytes` bytes, after what happened beside it. A line says where it was cut,
+/// another where the engine stopped reading the page.
 pub fn render(observation: &Observation, bytes: usize) -> String {
     let mut text = top(observation);
     let nodes = observation.nodes();
