@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use scripted::ScriptedModel;
-pub use vendor::{BadAddress, Served, VendorClient};
+pub use vendor::{Served, VendorClient};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,33 +9,19 @@ pub(super) mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use muster_proto::guard::Guard;
 use muster_proto::secret::Secret;
 use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderName;
 use serde_json::Value;
 use tokio::time::Instant;
-use url::Url;
 
 use super::anthropic::Anthropic;
 use super::breaker::Breaker;
 use super::openai::OpenAi;
 use super::{ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest, ReplyEnd, ToolCall};
-use crate::http;
-
-/// Requests after the first that one call may send because the vendor failed.
-const RETRIES: u32 = 5;
-/// Longest wait for one response; then it is sent again.
-const STALL: Duration = Duration::from_secs(120);
-/// Wait before the first retry; doubled each time, unless the vendor names one.
-const BACKOFF: Duration = Duration::from_millis(500);
-/// Largest response, bytes.
-const MAX_RESPONSE: usize = 8 * 1024 * 1024;
-/// Longest excerpt of a vendor's message, characters.
-const MAX_REASON: usize = 300;
+use crate::endpoint::{self, BadAddress, Endpoint, Failed, MAX_RESPONSE, Response, Tries};
 
 /// A model at an address.
 #[derive(Clone, Debug)]
@@ -88,45 +74,25 @@ pub(super) type Refused = BTreeSet<&'static str>;
 
 /// One model at one vendor.
 pub struct VendorClient {
-    http: reqwest::Client,
-    endpoint: Url,
+    endpoint: Endpoint,
     served: Served,
     wire: Box<dyn Wire>,
     /// What was learned about the vendor so far.
     refused: Mutex<Refused>,
     breaker: Mutex<Breaker>,
-    stall: Duration,
-    backoff: Duration,
-}
-
-/// An address or key that can't be used. Holds neither.
-#[derive(Debug, thiserror::Error)]
-pub enum BadAddress {
-    /// Not an address, or of another scheme.
-    #[error("base-url is not an http or https address")]
-    NotHttp,
-    /// A user name or password in it.
-    #[error("base-url holds credentials; name the key's variable in key-env instead")]
-    Credentials,
-    /// A key that no header can hold.
-    #[error("the key holds characters that no header can hold; is there a line break in it?")]
-    Key,
-    /// The HTTP client could not be made.
-    #[error("no HTTP client: {0}")]
-    Client(String),
 }
 
 /// Why one request brought no reply.
-enum Failed {
-    /// Another may; not before the vendor's own wait, if it names one.
-    Retry {
-        reason: String,
-        after: Option<Duration>,
-    },
+enum Fault {
     /// The request has a part that this vendor doesn't take; the next goes without.
     Learned,
-    /// None will.
-    Final(ModelError),
+    Other(Failed<ModelError>),
+}
+
+impl From<Failed<ModelError>> for Fault {
+    fn from(failed: Failed<ModelError>) -> Self {
+        Fault::Other(failed)
+    }
 }
 
 impl VendorClient {
@@ -148,41 +114,18 @@ impl VendorClient {
     }
 
     fn new(served: Served, wire: Box<dyn Wire>) -> Result<Self, BadAddress> {
-        let base = Url::parse(&served.base_url).map_err(|_| BadAddress::NotHttp)?;
-        if !matches!(base.scheme(), "http" | "https") {
-            return Err(BadAddress::NotHttp);
-        }
-        if !base.username().is_empty() || base.password().is_some() {
-            return Err(BadAddress::Credentials);
-        }
-        let mut endpoint = base;
-        endpoint
-            .path_segments_mut()
+        let mut url = endpoint::address(&served.base_url)?;
+        url.path_segments_mut()
             .map_err(|()| BadAddress::NotHttp)?
             .pop_if_empty()
             .extend(wire.path());
-        let mut headers = HeaderMap::new();
-        for (name, value) in wire.headers(served.key.as_ref()) {
-            let mut value = HeaderValue::from_str(&value).map_err(|_| BadAddress::Key)?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
-        // A redirect would carry prompts to an address that nobody configured.
-        let http = http::client()
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .build()
-            .map_err(|error| BadAddress::Client(http::root_cause(&error)))?;
+        let headers = wire.headers(served.key.as_ref());
         Ok(Self {
-            http,
-            endpoint,
+            endpoint: Endpoint::new(url, served.key.clone(), headers)?,
             served,
             wire,
             refused: Mutex::default(),
             breaker: Mutex::default(),
-            stall: STALL,
-            backoff: BACKOFF,
         })
     }
 
@@ -190,92 +133,45 @@ impl VendorClient {
         self.served.model.clone()
     }
 
-    async fn once(&self, request: &ModelRequest, deadline: Instant) -> Result<ModelReply, Failed> {
+    async fn once(&self, request: &ModelRequest, deadline: Instant) -> Result<ModelReply, Fault> {
         let refused = self.refused().clone();
         let body = self.wire.body(&self.served, request, &refused);
-        let within = self
-            .stall
-            .min(deadline.saturating_duration_since(Instant::now()));
-        let exchange = async {
-            let request = self.http.post(self.endpoint.clone()).json(&body);
-            let response = request.send().await.map_err(broken)?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            Ok((status, headers, self.read(response).await?))
-        };
-        let (status, headers, text) =
-            tokio::time::timeout(within, exchange)
-                .await
-                .map_err(|_| Failed::Retry {
-                    reason: format!("no answer within {} s", within.as_secs()),
-                    after: None,
-                })??;
-        if !status.is_success() {
-            return Err(self.failed(status, &headers, &text, &body));
+        let response = self.endpoint.post(&body, deadline).await?;
+        if !response.status.is_success() {
+            return Err(self.failed(&response, &body));
         }
+        let reply = match &response.body {
+            Some(text) => self.wire.reply(text),
+            None => Err(NoReply::Malformed(format!(
+                "the answer is over {MAX_RESPONSE} bytes"
+            ))),
+        };
         let model = self.model();
-        self.wire.reply(&text).map_err(|none| {
-            Failed::Final(match none {
+        reply.map_err(|none| {
+            Fault::Other(Failed::Final(match none {
                 NoReply::Malformed(reason) => ModelError::Malformed { model, reason },
                 NoReply::Overflow => ModelError::ContextOverflow { model },
-            })
+            }))
         })
     }
 
-    /// The body, within its bound.
-    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Failed> {
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > MAX_RESPONSE && Guard::ModelBound.holds() {
-                let reason = format!("the answer is over {MAX_RESPONSE} bytes");
-                let model = self.model();
-                return Err(Failed::Final(ModelError::Malformed { model, reason }));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
-    }
-
-    fn failed(&self, status: StatusCode, headers: &HeaderMap, body: &[u8], sent: &Value) -> Failed {
-        let model = self.model();
-        let error = VendorError::read(body);
+    fn failed(&self, response: &Response, sent: &Value) -> Fault {
+        let (status, model) = (response.status, self.model());
+        let error = VendorError::read(response.body.as_deref().unwrap_or_default());
         if status == StatusCode::PAYLOAD_TOO_LARGE || error.says_overflow() {
-            return Failed::Final(ModelError::ContextOverflow { model });
+            return Failed::Final(ModelError::ContextOverflow { model }).into();
         }
-        let reason = self.reason(status, &error.message);
-        match status {
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
-                match self.wire.culprit(sent, &error) {
-                    Some(part) => {
-                        self.refused().insert(part);
-                        Failed::Learned
-                    }
-                    None => Failed::Final(ModelError::Refused { model, reason }),
-                }
-            }
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failed::Retry {
-                reason,
-                after: http::retry_after(headers),
-            },
-            status if status.is_server_error() => Failed::Retry {
-                reason,
-                after: http::retry_after(headers),
-            },
-            _ => Failed::Final(ModelError::Refused { model, reason }),
+        let learns = matches!(
+            status,
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
+        );
+        if let Some(part) = learns.then(|| self.wire.culprit(sent, &error)).flatten() {
+            self.refused().insert(part);
+            return Fault::Learned;
         }
-    }
-
-    /// The status and an excerpt of the vendor's message, without the key.
-    fn reason(&self, status: StatusCode, message: &str) -> String {
-        let message = match &self.served.key {
-            Some(key) => message.replace(key.expose(), "<key>"),
-            None => message.to_owned(),
-        };
-        let excerpt: String = message.chars().take(MAX_REASON).collect();
-        if excerpt.is_empty() {
-            status.to_string()
-        } else {
-            format!("{status}: {excerpt}")
-        }
+        let reason = self.endpoint.reason(status, &error.message);
+        let refused = |reason| Failed::Final(ModelError::Refused { model, reason });
+        response.passing(reason).unwrap_or_else(refused).into()
     }
 
     fn refused(&self) -> std::sync::MutexGuard<'_, Refused> {
@@ -292,26 +188,22 @@ impl VendorClient {
         request: &ModelRequest,
         deadline: Instant,
     ) -> Result<ModelReply, ModelError> {
-        let (mut requests, mut retries, mut backoff) = (0, 0, self.backoff);
+        let mut tries = Tries::until(deadline, &self.endpoint);
+        let mut learned = 0;
         loop {
-            requests += 1;
-            let (reason, after) = match self.once(request, deadline).await {
+            let answer = self.once(request, deadline).await;
+            let requests = tries.requests() + learned;
+            let (reason, after) = match answer {
                 Ok(reply) => return Ok(ModelReply { requests, ..reply }),
-                Err(Failed::Final(error)) => return Err(error),
-                Err(Failed::Learned) => continue,
-                Err(Failed::Retry { reason, after }) => (reason, after),
+                Err(Fault::Learned) => {
+                    learned += 1;
+                    continue;
+                }
+                Err(Fault::Other(Failed::Final(error))) => return Err(error),
+                Err(Fault::Other(Failed::Retry { reason, after })) => (reason, after),
             };
-            let wait = after.unwrap_or(backoff);
-            if retries == RETRIES {
-                return Err(self.gave_up(requests, reason));
-            }
-            if Instant::now() + wait >= deadline {
-                let reason = format!("{reason}; no time is left to try again");
-                return Err(self.gave_up(requests, reason));
-            }
-            tokio::time::sleep(wait).await;
-            retries += 1;
-            backoff *= 2;
+            let waited = tries.wait(reason, after).await;
+            waited.map_err(|reason| self.gave_up(requests, reason))?;
         }
     }
 
@@ -330,14 +222,6 @@ pub(super) fn whole(mut calls: Vec<ToolCall>, end: ReplyEnd) -> Vec<ToolCall> {
         calls.pop();
     }
     calls
-}
-
-/// A connection that broke.
-fn broken(error: reqwest::Error) -> Failed {
-    Failed::Retry {
-        reason: http::root_cause(&error.without_url()),
-        after: None,
-    }
 }
 
 /// What a vendor says about a failed request.

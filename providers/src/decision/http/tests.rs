@@ -1,6 +1,7 @@
 //! Against a real server on loopback that answers as the test wrote.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -62,9 +63,7 @@ impl Server {
     async fn ask(&self) -> Result<Vec<Decided>, DecisionError> {
         let client = HttpDecisions::new(&self.address, Some(Secret::new(KEY))).unwrap();
         let hasty = HttpDecisions {
-            backoff: Duration::from_millis(1),
-            stall: Duration::from_millis(300),
-            ..client
+            endpoint: client.endpoint.in_a_hurry(),
         };
         hasty.decide(&request()).await
     }

@@ -1,6 +1,7 @@
 //! What every vendor's client does, against a real server on loopback that answers as the test wrote.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -91,8 +92,7 @@ impl Server {
     ) -> VendorClient {
         let client = vendor(served(&self.address, KEY)).unwrap();
         VendorClient {
-            backoff: Duration::from_millis(1),
-            stall: Duration::from_millis(300),
+            endpoint: client.endpoint.in_a_hurry(),
             ..client
         }
     }
@@ -302,7 +302,7 @@ async fn addresses_are_checked_before_anything_is_sent() {
     }
     let client = VendorClient::openai(served("https://models.example.com/v1/", KEY)).unwrap();
     assert_eq!(
-        client.endpoint.as_str(),
+        client.endpoint.url.as_str(),
         "https://models.example.com/v1/chat/completions"
     );
 }
