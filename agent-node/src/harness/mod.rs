@@ -10,10 +10,12 @@
 //! [`verdict`], [`text`]. A new rule for actions goes into `authorize`; a new form of a secret into
 //! the crate `muster-redact`.
 
+mod asking;
 mod authorize;
 mod beside;
 mod budget;
 mod denials;
+mod dispatch;
 mod field;
 mod files;
 mod keys;
@@ -46,6 +48,7 @@ use muster_proto::step::{EventKind, Tier};
 use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest, TokenUsage};
 use std::sync::Arc;
 
+pub use asking::{StepModel, StepModels};
 pub use authorize::{Denied, Rules, authorize};
 pub use budget::Limits;
 pub use denials::{Denial, Denials};
@@ -56,7 +59,7 @@ pub use observation::{Observation, SECURE};
 pub use points::At;
 pub use purse::Purse;
 pub use scope::Scope;
-pub use step::{StepGrant, StepHarness, StepModel, StepModels, Trace};
+pub use step::{StepGrant, StepHarness, Trace};
 pub use vault::{Ground, Vault};
 pub use whole::{AttemptHarness, PageError, engine_problem};
 pub(crate) use whole::{ERROR_PAGE, LOOK};

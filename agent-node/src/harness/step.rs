@@ -5,31 +5,26 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use muster_engine::page::{Input, Pointer, Sink};
-use muster_engine::{EngineError, Gesture, NodeId, Travel};
-use muster_proto::action::{Action, Direction, Typed};
+use muster_engine::page::{Pointer, Sink};
+use muster_engine::{EngineError, NodeId};
+use muster_proto::action::Action;
 use muster_proto::code::ErrorCode;
 use muster_proto::guard::Guard;
 use muster_proto::outcome::Problem;
 use muster_proto::step::{Event, EventKind, LedgerRow, Tier, Usage};
-use muster_providers::model::{
-    Image, ModelClient, ModelError, ModelInfo, ModelReply, ModelRequest, ReplyEnd,
-};
-use muster_suite::config::Price;
-use muster_suite::op::OptionChoice;
+use muster_providers::model::{Image, ModelInfo, ModelReply, ModelRequest};
 use tokio::time::{Instant, sleep};
-use tracing::{Instrument, Span, info_span};
+use tracing::{Instrument, info_span};
 
 use super::authorize::{Denied, Rules, authorize};
 use super::budget::{Limits, Meter};
 use super::observation::called;
 use super::purse::{Amounts, Purse};
-use super::seek::Seek;
 use super::settle::{Pace, settle};
 use super::whole::MAX_EVENTS;
 use super::{
     At, AttemptHarness, Budget, Harness, Means, Observation, PageError, Performed, Scope,
-    StepError, ToldCall, engine_problem, field, location, text,
+    StepError, StepModels, ToldCall, engine_problem, field, text,
 };
 
 /// Longest time that one action of a goal may wait for its element.
@@ -49,61 +44,11 @@ pub struct StepGrant {
     pub action_timeout: Duration,
 }
 
-/// A model and what its tokens cost.
-#[derive(Clone)]
-pub struct StepModel {
-    /// Asks it.
-    pub client: Arc<dyn ModelClient>,
-    /// None = only what its vendor tells is known.
-    pub price: Option<Price>,
-}
-
-impl StepModel {
-    /// A model without a price.
-    pub fn unpriced(client: Arc<dyn ModelClient>) -> Self {
-        Self {
-            client,
-            price: None,
-        }
-    }
-}
-
-/// The models of a step, each or why there is none.
-pub struct StepModels {
-    /// Drives the app.
-    pub act: Result<StepModel, Problem>,
-    /// Judges the screen.
-    pub judge: Result<StepModel, Problem>,
-    /// Writes what a decision executor types.
-    pub text: Result<StepModel, Problem>,
-}
-
-impl StepModels {
-    /// None at all, for one reason.
-    pub fn none(why: &Problem) -> Self {
-        let none = || Err(why.clone());
-        Self {
-            act: none(),
-            judge: none(),
-            text: none(),
-        }
-    }
-
-    fn of(&self, tier: Tier) -> Result<&StepModel, Problem> {
-        let model = match tier {
-            Tier::Act | Tier::Heal | Tier::Decide => &self.act,
-            Tier::Judge => &self.judge,
-            Tier::Text => &self.text,
-        };
-        model.as_ref().map_err(Clone::clone)
-    }
-}
-
 /// The door of one step.
 pub struct StepHarness<'a> {
     pub(super) attempt: &'a AttemptHarness,
     pub(super) scope: Scope,
-    grant: StepGrant,
+    pub(super) grant: StepGrant,
     meter: Mutex<Meter>,
     purse: Mutex<Purse>,
     seen: Mutex<Seen>,
@@ -174,7 +119,7 @@ impl<'a> StepHarness<'a> {
         self.seen().trace.clone()
     }
 
-    fn meter(&self) -> MutexGuard<'_, Meter> {
+    pub(super) fn meter(&self) -> MutexGuard<'_, Meter> {
         self.meter.lock().expect("counting can't panic")
     }
 
@@ -189,7 +134,7 @@ impl<'a> StepHarness<'a> {
     }
 
     /// Writes down the rule that an action breaks, and refuses it.
-    fn denied(&self, denied: &Denied) -> StepError {
+    pub(super) fn denied(&self, denied: &Denied) -> StepError {
         if let Some(guard) = denied.guard {
             self.note(EventKind::Denied, guard.as_str(), &denied.message);
         }
@@ -197,7 +142,12 @@ impl<'a> StepHarness<'a> {
     }
 
     /// Asks the rules of secrets' fields on the newest screen; yields what the page is to check.
-    fn sink(&self, name: &str, field: NodeId, on: &Observation) -> Result<Sink, StepError> {
+    pub(super) fn sink(
+        &self,
+        name: &str,
+        field: NodeId,
+        on: &Observation,
+    ) -> Result<Sink, StepError> {
         let origins = self.attempt.origins(name);
         if let Some(field) = on.node(field) {
             field::takes(name, field, on, &origins, self.attempt.app())
@@ -262,7 +212,7 @@ impl<'a> StepHarness<'a> {
         self.settle(Amounts::actions(count), Amounts::default());
     }
 
-    fn settle(&self, held: Amounts, used: Amounts) {
+    pub(super) fn settle(&self, held: Amounts, used: Amounts) {
         self.purse().settle(held, used);
         self.attempt.purse().settle(held, used);
     }
@@ -286,138 +236,6 @@ impl<'a> StepHarness<'a> {
             .get_or_insert_with(|| Arc::clone(&observation));
         seen.newest = Some(Arc::clone(&observation));
         observation
-    }
-
-    /// The action as the engine takes it; a secret's value is resolved only here.
-    async fn resolve(
-        &self,
-        action: &Action<NodeId>,
-        before: &Observation,
-    ) -> Result<Dispatch, StepError> {
-        let on = |node: NodeId, gesture| Ok(Dispatch::On(node, gesture));
-        match action {
-            Action::Tap { target } => on(*target, Gesture::Tap),
-            Action::DoubleTap { target } => on(*target, Gesture::DoubleTap),
-            Action::LongPress { target, hold_ms } => {
-                on(*target, Gesture::LongPress(Duration::from_millis(*hold_ms)))
-            }
-            Action::RightClick { target } => on(*target, Gesture::RightClick),
-            Action::Drag { target, to } => on(*target, Gesture::Drag(*to)),
-            Action::Hover { target } => on(*target, Gesture::Hover),
-            Action::ScrollTo { target } => on(*target, Gesture::ScrollIntoView),
-            Action::Check { target, checked } => on(*target, Gesture::SetChecked(*checked)),
-            Action::Select { target, label } => on(
-                *target,
-                Gesture::Select(OptionChoice::Label {
-                    label: label.clone(),
-                }),
-            ),
-            Action::Press {
-                target: Some(target),
-                key,
-                ..
-            } => on(*target, Gesture::Press(key.clone())),
-            Action::Press {
-                target: None, key, ..
-            } => Ok(Dispatch::Key(key.clone())),
-            Action::TypeText { text } => Ok(Dispatch::Keyboard(text.clone())),
-            Action::Scroll {
-                target: Some(target),
-                direction,
-                ..
-            } => on(*target, Gesture::Scroll(*direction)),
-            Action::Scroll {
-                target: None,
-                direction,
-                ..
-            } => Ok(Dispatch::Scroll(*direction)),
-            Action::ScrollUntil {
-                target,
-                text,
-                direction,
-            } => Ok(Dispatch::Seek(Seek {
-                within: *target,
-                text: text.clone(),
-                direction: *direction,
-            })),
-            Action::Upload { target, files } => {
-                let limit = self.limit();
-                let unpacked = self.attempt.unpacked(&self.scope, files, limit).await;
-                let files = unpacked.map_err(|why| match self.scope.ended() {
-                    Some(problem) => self.stop(problem),
-                    None => self.denied(&why),
-                })?;
-                self.note(
-                    EventKind::Allowed,
-                    Guard::UploadPath.as_str(),
-                    &format!("{} files", files.len()),
-                );
-                on(*target, Gesture::Upload(files))
-            }
-            Action::Type {
-                target,
-                value,
-                replace,
-            } => match value {
-                Typed::Literal { text } if *replace => {
-                    on(*target, Gesture::Fill(Input::Plain(text.clone())))
-                }
-                Typed::Literal { text } => on(*target, Gesture::Append(text.clone())),
-                Typed::Secret { name } => {
-                    let sink = self.sink(name, *target, before)?;
-                    let resolved = self.attempt.secret(&self.scope, name).await;
-                    let secret = resolved.map_err(|why| match self.scope.ended() {
-                        Some(problem) => self.stop(problem),
-                        None => self.refused(why.code, &why.message),
-                    })?;
-                    self.note(EventKind::Allowed, Guard::SecretFill.as_str(), name);
-                    on(*target, Gesture::Fill(Input::Secret(secret, sink)))
-                }
-                Typed::Template { .. } => Err(self.refused(
-                    ErrorCode::ActionFailed,
-                    "text with open slots can't be typed",
-                )),
-            },
-            Action::Navigate { path } => {
-                let url = location::on_site(path, self.attempt.app())
-                    .map_err(|denied| self.denied(&denied))?;
-                Ok(Dispatch::Goto(url))
-            }
-            Action::Back {} => Ok(Dispatch::Back),
-        }
-    }
-
-    /// Does it as often as is asked for. What fails after the first time has been done in part.
-    async fn dispatch(&self, dispatch: &Dispatch, times: u32) -> Result<(), PageError> {
-        let ends = Instant::now() + self.limit();
-        for done in 0..times {
-            let left = ends.saturating_duration_since(Instant::now());
-            match self.dispatch_once(dispatch, left).await {
-                Err(PageError::Engine(error))
-                    if done > 0 && !matches!(error, EngineError::Dead(_)) =>
-                {
-                    return Err(PageError::Engine(EngineError::MayHaveCommitted {
-                        what: format!("{done} of {times} times"),
-                        why: error.to_string(),
-                    }));
-                }
-                result => result?,
-            }
-        }
-        Ok(())
-    }
-
-    async fn dispatch_once(&self, dispatch: &Dispatch, limit: Duration) -> Result<(), PageError> {
-        let (attempt, scope) = (self.attempt, &self.scope);
-        match dispatch {
-            Dispatch::On(node, gesture) => attempt.gesture(scope, *node, gesture, limit).await,
-            Dispatch::Key(key) => attempt.press(scope, key, limit).await,
-            Dispatch::Keyboard(text) => attempt.type_text(scope, text, limit).await,
-            Dispatch::Scroll(direction) => attempt.scroll(scope, *direction, limit).await,
-            Dispatch::Seek(seek) => seek.run(attempt, scope, limit).await,
-            Dispatch::Goto(url) => attempt.goto(scope, url, limit).await,
-            Dispatch::Back => attempt.travel(scope, Travel::Back, limit).await,
-        }
     }
 
     /// Counts a dispatched action and says what its failure means.
@@ -534,7 +352,7 @@ impl<'a> StepHarness<'a> {
         let began = Instant::now();
         self.seen().trace.last_action = Some(began);
         let result = self.dispatch(&dispatch, cost).await;
-        let moves = matches!(dispatch, Dispatch::Goto(_) | Dispatch::Back);
+        let moves = dispatch.moves();
         self.dispatched(action.verb(), cost, moves, result)?;
         let committed = Instant::now();
         let (after, changed) = self.settled(&before, action.verb(), pace).await?;
@@ -548,17 +366,6 @@ impl<'a> StepHarness<'a> {
         self.seen().trace.performed.push(performed.clone());
         Ok(performed)
     }
-}
-
-/// An action in the engine's words.
-enum Dispatch {
-    On(NodeId, Gesture),
-    Key(String),
-    Keyboard(String),
-    Scroll(Direction),
-    Seek(Seek),
-    Goto(url::Url),
-    Back,
 }
 
 #[async_trait]
@@ -659,75 +466,7 @@ impl Harness for StepHarness<'_> {
     }
 
     async fn complete(&self, tier: Tier, request: &ModelRequest) -> Result<ModelReply, StepError> {
-        if let Some(problem) = self.scope.ended() {
-            return Err(self.stop(problem));
-        }
-        let StepModel { client, price } = match self.grant.models.of(tier) {
-            Ok(model) => model,
-            Err(problem) => return Err(self.stop(problem)),
-        };
-        let held = Amounts::call(request, price.as_ref());
-        self.reserve(held, Meter::reserve_model_call)?;
-        let info = client.info();
-        let span = info_span!(
-            "chat",
-            otel.name = %format_args!("chat {}", info.model),
-            otel.kind = "client",
-            gen_ai.operation.name = "chat",
-            gen_ai.provider.name = info.provider,
-            gen_ai.request.model = info.model,
-            gen_ai.usage.input_tokens = tracing::field::Empty,
-            gen_ai.usage.output_tokens = tracing::field::Empty,
-            gen_ai.usage.cache_read.input_tokens = tracing::field::Empty,
-            gen_ai.usage.cache_creation.input_tokens = tracing::field::Empty,
-            gen_ai.usage.reasoning.output_tokens = tracing::field::Empty,
-            muster.agent.tier = tier.as_str(),
-            error.r#type = tracing::field::Empty,
-        );
-        let request = ModelRequest {
-            timeout: request.timeout.min(self.scope.remaining()),
-            ..request.clone()
-        };
-        let asked = Instant::now();
-        let answer = self
-            .scope
-            .run(client.complete(&request))
-            .instrument(span.clone())
-            .await;
-        match answer {
-            Ok(Ok(reply)) => {
-                let used = reply.usage.unwrap_or_default();
-                span.record("gen_ai.usage.input_tokens", used.input);
-                span.record("gen_ai.usage.output_tokens", used.output);
-                span.record("gen_ai.usage.cache_read.input_tokens", used.cached);
-                span.record("gen_ai.usage.cache_creation.input_tokens", used.cache_write);
-                span.record("gen_ai.usage.reasoning.output_tokens", used.reasoning);
-                let used =
-                    self.meter()
-                        .told(tier, &info.model, price.as_ref(), &reply, asked.elapsed());
-                // Who tells no usage is taken to have used what was held.
-                let used = match reply.usage {
-                    Some(_) => Amounts::used(&used),
-                    None => held,
-                };
-                self.settle(held, used);
-                if reply.end == ReplyEnd::Declined {
-                    return Err(self.declined(&info.model, &span));
-                }
-                Ok(reply)
-            }
-            // Nobody knows what the vendor will charge for: the most that it can be, if it was asked.
-            Ok(Err(error)) => {
-                let unsent = matches!(error, ModelError::ProviderFailed { requests: 0, .. });
-                self.settle(held, if unsent { Amounts::default() } else { held });
-                Err(self.model_failed(&error, &span))
-            }
-            Err(problem) => {
-                self.settle(held, held);
-                span.record("error.type", problem.code.as_str());
-                Err(self.stop(problem))
-            }
-        }
+        self.ask(tier, request).await
     }
 
     fn decide(&self) -> Result<(), StepError> {
@@ -741,22 +480,7 @@ impl Harness for StepHarness<'_> {
     }
 
     fn told(&self, tier: Tier, call: &ToldCall) -> Result<(), StepError> {
-        if let Some(problem) = self.scope.ended() {
-            return Err(self.stop(problem));
-        }
-        let call = ToldCall {
-            model: self.attempt.redactor().text(&call.model),
-            ..call.clone()
-        };
-        let used = Amounts::used(&self.meter().told_by_executor(tier, &call));
-        // It was made already: what no budget allows is counted all the same, and ends the step.
-        let reserved = self.reserve(used, |meter| meter.reserve_thought("model calls"));
-        let held = match &reserved {
-            Ok(()) => used,
-            Err(_) => Amounts::default(),
-        };
-        self.settle(held, used);
-        reserved
+        self.count_told(tier, call)
     }
 
     fn budget(&self) -> Budget {
@@ -797,31 +521,5 @@ impl StepHarness<'_> {
             },
         );
         result
-    }
-
-    /// Asking again would be declined again.
-    fn declined(&self, model: &str, span: &Span) -> StepError {
-        let code = ErrorCode::ModelOutputInvalid;
-        span.record("error.type", code.as_str());
-        let why = format!(
-            "model {model} declined to answer; reword the step, or use another model for it"
-        );
-        self.stop(Problem::new(code, why))
-    }
-
-    fn model_failed(&self, error: &ModelError, span: &Span) -> StepError {
-        let code = match error {
-            ModelError::ProviderFailed { .. } | ModelError::Malformed { .. } => {
-                ErrorCode::ModelProviderFailed
-            }
-            ModelError::ContextOverflow { .. } => ErrorCode::ContextOverflow,
-            ModelError::Refused { .. } => ErrorCode::ModelUnavailable,
-        };
-        span.record("error.type", code.as_str());
-        match code {
-            // The executor may shrink its history and ask again.
-            ErrorCode::ContextOverflow => self.refused(code, &error.to_string()),
-            _ => self.stop(Problem::new(code, error.to_string())),
-        }
     }
 }

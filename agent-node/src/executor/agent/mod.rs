@@ -1,10 +1,11 @@
 //! The agent executor: a language model acts in a loop of tool calls.
 //!
-//! The model proposes; [`tools`] parses a proposal against a closed schema; the harness authorizes
-//! and does it; the result goes back as text. [`guard`] ends loops that lead nowhere, by the
+//! The model is told of [`tools`] and proposes; [`call`] parses a proposal against a closed schema;
+//! the harness authorizes and does it; the result goes back as text. [`guard`] ends loops that lead nowhere, by the
 //! [`state`] of the screen. [`conversation`] is what the model remembers; [`prompt`] and [`change`]
 //! are pure text. [`judge`] answers about the screen and does nothing to it.
 
+mod call;
 mod change;
 mod conversation;
 mod guard;

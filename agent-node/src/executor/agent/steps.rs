@@ -11,12 +11,13 @@ use muster_proto::step::{EventKind, Tier};
 use muster_proto::verdict::{Verdict, VerdictStatus};
 use muster_providers::model::{Image, ModelReply, ModelRequest, ReplyEnd, Tool, ToolCall};
 
+use super::call::{self, Call, Completion, Touch};
 use super::change::{Change, change};
 use super::conversation::{Conversation, Told};
 use super::guard::{Guard, Kind, Made, Signal};
 use super::prompt::{self, Fence};
 use super::state::{interactive, resets, state};
-use super::tools::{self, Call, Completion, Offer, Touch};
+use super::tools;
 use crate::executor::decision::secret_names;
 use crate::executor::{StepContext, verdict};
 use crate::harness::part::{self, Part};
@@ -161,7 +162,7 @@ impl<'a> Loop<'a> {
                     "{cut}Answer with a tool call; end with complete_step."
                 ));
             }
-            for call in reply.calls.iter().map(tools::plain) {
+            for call in reply.calls.iter().map(call::plain) {
                 let call = &call;
                 // Taken before the call: afterwards its target may be gone.
                 let (signature, target) = signature(call, &screen);
@@ -254,7 +255,7 @@ impl<'a> Loop<'a> {
             Some(_) => vec![tools::complete()],
             None => {
                 let means = self.context.harness.means();
-                tools::offered(Offer {
+                tools::offered(tools::Offer {
                     secrets: self.secrets,
                     vision: self.pictures && means.pixels,
                     files: means.files,
@@ -275,7 +276,7 @@ impl<'a> Loop<'a> {
             let text = format!("refused: {what}; a call takes at most {MAX_INPUT}");
             return Ok(Came::refused(Kind::Other, text));
         }
-        match tools::parse(call) {
+        match call::parse(call) {
             Err(refusal) => Ok(Came::refused(Kind::Other, refusal)),
             Ok(Call::Complete(completion)) => Ok(self.complete(completion)),
             Ok(_) if self.forced.is_some() => {
