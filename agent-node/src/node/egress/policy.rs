@@ -129,7 +129,7 @@ impl Policy {
             guard: Guard::EgressAddress,
             why: match reach {
                 Reach::Never => format!("{ip} is an address that no page reaches"),
-                _ => format!("{ip} is private and the app does not live in its range"),
+                _ => format!("{ip} is private and the app does not live there"),
             },
         })
     }
