@@ -41,6 +41,8 @@ struct Load {
     name: String,
     bytes: u64,
     ended: bool,
+    /// It was stopped, and what had come is not kept.
+    stopped: bool,
 }
 
 impl Loads {
@@ -89,18 +91,26 @@ impl Loads {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let most = usize::try_from(bounds.files).unwrap_or(usize::MAX);
         let bytes: u64 = known.values().map(|load| load.bytes).sum();
-        let over = match (known.len() >= most, bytes >= bounds.bytes) {
+        let many = known.values().filter(|load| !load.stopped).count();
+        let over = match (many >= most, bytes >= bounds.bytes) {
             (true, _) => Some(format!("{} files", bounds.files)),
             (false, true) => Some(format!("{} bytes", bounds.bytes)),
             (false, false) => None,
         };
         if let Some(over) = over.filter(|_| Guard::DownloadBound.holds()) {
-            // Not kept: a page without end must not fill this either.
+            // Told and listened to up to a number: a page without end must not fill this either.
+            if known.len() >= most.saturating_mul(2) {
+                return Some(self.cancel(id));
+            }
+            self.listen(id);
+            let stopped = Load {
+                stopped: true,
+                ..Load::default()
+            };
+            known.insert(id.to_owned(), stopped);
             return Some(self.stop(id, name, &over));
         }
-        if let (Some(wire), Some(itself)) = (self.wire.upgrade(), self.itself.upgrade()) {
-            wire.listen(id, itself);
-        }
+        self.listen(id);
         let name = name.to_owned();
         known.insert(
             id.to_owned(),
@@ -116,6 +126,14 @@ impl Loads {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let bounds = self.bounds.as_ref()?;
         let load = known.get_mut(id).filter(|load| !load.ended)?;
+        if load.stopped {
+            // A small one may have been quicker than its end.
+            if state == "completed" {
+                load.ended = true;
+                std::fs::remove_file(bounds.folder.join(id)).ok();
+            }
+            return None;
+        }
         load.bytes = load.bytes.max(received);
         let name = load.name.clone();
         match state {
@@ -131,7 +149,7 @@ impl Loads {
                 let all: u64 = known.values().map(|load| load.bytes).sum();
                 if all > bounds.bytes && Guard::DownloadBound.holds() {
                     if let Some(load) = known.get_mut(id) {
-                        load.ended = true;
+                        load.stopped = true;
                     }
                     return Some(self.stop(id, &name, &format!("{} bytes", bounds.bytes)));
                 }
@@ -146,6 +164,16 @@ impl Loads {
             guard: Guard::DownloadBound,
             what: format!("the download {name:?}: an attempt takes {over}"),
         });
+        self.cancel(id)
+    }
+
+    fn listen(&self, id: &str) {
+        if let (Some(wire), Some(itself)) = (self.wire.upgrade(), self.itself.upgrade()) {
+            wire.listen(id, itself);
+        }
+    }
+
+    fn cancel(&self, id: &str) -> Command {
         let params = json!({ "guid": id, "browserContextId": self.context });
         Command::browser("Browser.cancelDownload", params)
     }

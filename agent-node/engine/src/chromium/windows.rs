@@ -226,11 +226,8 @@ impl Windows {
                 what: format!("a window beyond {MOST} at a time"),
             });
             // Held, it can't close; let go, it would load: so its requests wait for ever.
-            return vec![
-                to("Fetch.enable", json!({})),
-                run(),
-                Command::browser("Target.closeTarget", json!({ "targetId": target })),
-            ];
+            let close = Command::browser("Target.closeTarget", json!({ "targetId": target }));
+            return vec![to("Fetch.enable", json!({})).then(vec![run(), close])];
         }
         let watcher = Watcher::new(
             target,

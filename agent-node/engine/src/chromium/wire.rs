@@ -62,6 +62,8 @@ pub(super) struct Command {
     session: Option<String>,
     method: &'static str,
     params: Value,
+    /// Sent once it is answered.
+    then: Vec<Command>,
 }
 
 impl Command {
@@ -71,6 +73,7 @@ impl Command {
             session: Some(session.into()),
             method,
             params,
+            then: Vec::new(),
         }
     }
 
@@ -80,7 +83,13 @@ impl Command {
             session: None,
             method,
             params,
+            then: Vec::new(),
         }
+    }
+
+    /// With what is sent once it is answered.
+    pub(super) fn then(self, then: Vec<Command>) -> Self {
+        Self { then, ..self }
     }
 }
 
@@ -103,8 +112,29 @@ struct Call {
     session: Option<String>,
     method: &'static str,
     params: Value,
-    /// None = nobody wants to know.
-    reply: Option<oneshot::Sender<Result<Value, CallError>>>,
+    waits: Waits,
+}
+
+/// Who waits for an answer.
+enum Waits {
+    Nobody,
+    Caller(oneshot::Sender<Result<Value, CallError>>),
+    Commands(Vec<Command>),
+}
+
+impl From<Command> for Call {
+    fn from(command: Command) -> Self {
+        let waits = match command.then.is_empty() {
+            true => Waits::Nobody,
+            false => Waits::Commands(command.then),
+        };
+        Self {
+            session: command.session,
+            method: command.method,
+            params: command.params,
+            waits,
+        }
+    }
 }
 
 /// An event as it comes.
@@ -192,7 +222,7 @@ impl Wire {
             session: session.map(Into::into),
             method,
             params,
-            reply: Some(reply),
+            waits: Waits::Caller(reply),
         };
         let exchange = async {
             if self.inbox.send(Outgoing::Call(call)).await.is_err() {
@@ -215,7 +245,7 @@ impl Wire {
             session: None,
             method,
             params,
-            reply: None,
+            waits: Waits::Nobody,
         };
         // A full or closed queue means that the browser is busy dying.
         let _ = self.inbox.try_send(Outgoing::Call(call));
@@ -280,7 +310,7 @@ struct Exchange {
     next: usize,
     /// Calls that the socket has yet to take.
     unsent: VecDeque<Frame>,
-    pending: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>>,
+    pending: HashMap<CallId, Waits>,
     malformed: u32,
 }
 
@@ -362,18 +392,25 @@ impl Exchange {
             return;
         };
         self.unsent.push_back(Frame::text(message));
-        let Some(reply) = call.reply else {
+        if matches!(call.waits, Waits::Nobody) {
             return;
-        };
-        if self.pending.len() >= SWEEP {
-            self.pending.retain(|_, reply| !reply.is_closed());
         }
-        self.pending.insert(id, reply);
+        if self.pending.len() >= SWEEP {
+            let left = |waits: &Waits| matches!(waits, Waits::Caller(reply) if reply.is_closed());
+            self.pending.retain(|_, waits| !left(waits));
+        }
+        self.pending.insert(id, call.waits);
     }
 
     fn answer(&mut self, response: Response) {
-        let Some(reply) = self.pending.remove(&response.id) else {
-            return;
+        let reply = match self.pending.remove(&response.id) {
+            Some(Waits::Caller(reply)) => reply,
+            Some(Waits::Commands(then)) => {
+                then.into_iter()
+                    .for_each(|command| self.send(command.into()));
+                return;
+            }
+            Some(Waits::Nobody) | None => return,
         };
         let result = match response.error {
             Some(error) => Err(CallError::Refused(error.message)),
@@ -402,20 +439,17 @@ impl Exchange {
             None => Vec::new(),
         };
         for command in commands {
-            self.send(Call {
-                session: command.session,
-                method: command.method,
-                params: command.params,
-                reply: None,
-            });
+            self.send(command.into());
         }
     }
 }
 
-/// A window of somebody else's context is let go.
+/// A window of somebody else's context is let go. Told to run, it runs for all who hold it: one
+/// browser is for one of us.
 fn stranger(session: &str) -> Vec<Command> {
+    let params = json!({ "sessionId": session });
     vec![
         Command::to(session, "Runtime.runIfWaitingForDebugger", json!({})),
-        Command::browser("Target.detachFromTarget", json!({ "sessionId": session })),
+        Command::browser("Target.detachFromTarget", params),
     ]
 }

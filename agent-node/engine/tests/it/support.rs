@@ -274,15 +274,18 @@ async fn answer(
 pub(crate) struct Stage {
     pub(crate) page: Arc<dyn Page>,
     pub(crate) site: Site,
-    pub(crate) _chromium: Chromium,
+    _chromium: Chromium,
 }
 
 impl Stage {
     pub(crate) async fn new() -> Self {
-        let chromium = Chromium::connect(&Browser::shared().address, SOON)
-            .await
-            .unwrap();
-        let page = chromium.open(PageOptions::default(), SOON).await.unwrap();
+        Self::of(Browser::shared(), PageOptions::default()).await
+    }
+
+    /// A page of this browser.
+    pub(crate) async fn of(browser: &Browser, options: PageOptions) -> Self {
+        let chromium = Chromium::connect(&browser.address, SOON).await.unwrap();
+        let page = chromium.open(options, SOON).await.unwrap();
         Self {
             page,
             site: Site::new().await,

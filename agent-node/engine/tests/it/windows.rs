@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use muster_engine::chromium::Downloads;
-use muster_engine::{Chromium, EngineError, Gesture, Notice, PageOptions};
+use muster_engine::{EngineError, Gesture, Notice, PageOptions};
 use muster_proto::guard::Guard;
 use tokio::time::Instant;
 
@@ -58,7 +58,9 @@ async fn a_window_is_the_page_until_it_closes() {
 
 #[tokio::test]
 async fn every_way_to_open_a_window_leads_there() {
-    let stage = Stage::new().await;
+    // Its own browser: a second client would let a held window run.
+    let browser = Browser::start();
+    let stage = Stage::of(&browser, PageOptions::default()).await;
     stage
         .site
         .serve("/popup", Reply::html("<title>Popup</title><script>document.title += `${innerWidth}${document.hasFocus()}`</script>"));
@@ -78,7 +80,9 @@ async fn every_way_to_open_a_window_leads_there() {
 
 #[tokio::test]
 async fn a_window_that_is_still_to_come_is_on_its_way() {
-    let stage = Stage::new().await;
+    // Its own browser: a second client would let a held window run.
+    let browser = Browser::start();
+    let stage = Stage::of(&browser, PageOptions::default()).await;
     let (popup, held) = Reply::html("<title>Popup</title>").held();
     stage.site.serve("/popup", popup);
     stage
@@ -123,7 +127,9 @@ async fn a_window_that_closes_leads_back_to_its_opener_not_to_the_one_before() {
 
 #[tokio::test]
 async fn windows_are_bounded_and_one_too_many_loads_nothing() {
-    let stage = Stage::new().await;
+    // Its own browser: a second client would let a held window run.
+    let browser = Browser::start();
+    let stage = Stage::of(&browser, PageOptions::default()).await;
     stage
         .site
         .serve("/popup", Reply::html("<title>Popup</title>"));
@@ -149,8 +155,8 @@ async fn windows_are_bounded_and_one_too_many_loads_nothing() {
     );
     assert_eq!(denied.count(), 5);
     let asked = stage.site.asked();
-    let asked = asked.iter().filter(|path| path.starts_with("/popup"));
-    assert_eq!(asked.count(), 7);
+    let loaded = asked.iter().filter(|path| path.starts_with("/popup"));
+    assert_eq!(loaded.count(), 7, "{asked:?}");
 }
 
 #[tokio::test]
@@ -189,7 +195,9 @@ async fn dialogs_are_answered_at_once_and_told_once() {
 
 #[tokio::test]
 async fn the_first_dialog_of_a_window_is_answered_too() {
-    let stage = Stage::new().await;
+    // Its own browser: a second client would let a held window run.
+    let browser = Browser::start();
+    let stage = Stage::of(&browser, PageOptions::default()).await;
     let popup = "<title>Popup</title><script>document.title = confirm('Stay?')</script>";
     stage.site.serve("/popup", Reply::html(popup));
     stage
@@ -282,9 +290,6 @@ async fn no_permission_is_given_and_none_is_waited_for() {
 /// A page that may download, and where to.
 async fn loading(files: u32, bytes: u64) -> (Stage, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let chromium = Chromium::connect(&Browser::shared().address, SOON)
-        .await
-        .unwrap();
     let options = PageOptions {
         downloads: Some(Downloads {
             folder: folder.path().to_owned(),
@@ -293,12 +298,7 @@ async fn loading(files: u32, bytes: u64) -> (Stage, tempfile::TempDir) {
         }),
         ..PageOptions::default()
     };
-    let page = chromium.open(options, SOON).await.unwrap();
-    let stage = Stage {
-        page,
-        site: Site::new().await,
-        _chromium: chromium,
-    };
+    let stage = Stage::of(Browser::shared(), options).await;
     (stage, folder)
 }
 
@@ -370,13 +370,14 @@ async fn downloads_are_bounded_in_number_and_bytes() {
     };
     let (stage, folder) = loading(2, 1000).await;
     stage.site.serve("/file", attachment("hello"));
-    stage
-        .show("<button id=a onclick='for (let n = 0; n < 4; n++) { const a = document.createElement(\"a\"); a.href = window.URL.createObjectURL(new Blob([\"hi\"])); a.download = n; a.click() }'>Save</button>")
-        .await;
-    stage.perform("a", Gesture::Tap).await.unwrap();
-    let notices = stage.notices(4).await;
+    stage.show("<a id=a href=/file>Save</a>").await;
+    let mut notices = Vec::new();
+    for _ in 0..4 {
+        stage.perform("a", Gesture::Tap).await.unwrap();
+        notices.extend(stage.notices(1).await);
+    }
     assert_eq!(notices.iter().filter(|notice| denied(notice)).count(), 2);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    holds(&folder, 2).await;
 
     let (stage, folder) = loading(2, 1000).await;
     let endless = attachment("y".repeat(100_000)).stalling();
@@ -384,9 +385,14 @@ async fn downloads_are_bounded_in_number_and_bytes() {
     stage.show("<a id=a href=/file>Save</a>").await;
     stage.perform("a", Gesture::Tap).await.unwrap();
     assert!(denied(&stage.notices(1).await[0]));
+    holds(&folder, 0).await;
+}
+
+/// Waits until the folder has so many files.
+async fn holds(folder: &tempfile::TempDir, files: usize) {
     let ends = Instant::now() + SOON;
-    while std::fs::read_dir(folder.path()).unwrap().count() > 0 {
-        assert!(Instant::now() < ends, "what had come is removed");
+    while std::fs::read_dir(folder.path()).unwrap().count() != files {
+        assert!(Instant::now() < ends, "{files} files are left");
         tokio::task::yield_now().await;
     }
 }
